@@ -1,0 +1,3 @@
+module sealift
+
+go 1.26

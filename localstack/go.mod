@@ -1,0 +1,3 @@
+module sealift/localstack
+
+go 1.26
