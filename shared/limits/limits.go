@@ -1,0 +1,77 @@
+// Package limits owns every bound of the system in one place, with its unit in its name. Relations between bounds are
+// asserted at compile time. It imports nothing but time; start reading at the constants.
+package limits
+
+import "time"
+
+// Bytes and parts.
+const (
+	MiB = 1 << 20
+	GiB = 1 << 30
+
+	// BlockBytes is how much encoded text a worker gathers (at a row boundary) before it compresses it.
+	BlockBytes = 1 * MiB
+	// PartBytes is the size at which a part of a shard is cut, at a block boundary.
+	PartBytes = 8 * MiB
+	// PartGrowthParts is after how many parts of one shard the part size doubles, so that a shard larger than
+	// planned stays inside PartsPerShardMax.
+	PartGrowthParts = 1000
+	// PartsPerShardMax bounds the part list that a unit carries in its ledger row.
+	PartsPerShardMax = 2000
+	// PartsInFlight is how many uploads of one shard may be unconfirmed; a takeover skips as many part numbers.
+	PartsInFlight = 2
+	// StorePartBytesMin is the object store's minimum for every part but the last.
+	StorePartBytesMin = 5 * MiB
+	// StorePartsMax is the object store's maximum number of parts of one object.
+	StorePartsMax = 10_000
+	// StoreCopyBytesMax is the most that one part copy may cover.
+	StoreCopyBytesMax = 1 * GiB
+	// RowBytesMax is the largest encoded row that a worker accepts.
+	RowBytesMax = 64 * MiB
+
+	// BatchRows and BatchBytes bound one read of a source: whichever is reached first.
+	BatchRows  = 10_000
+	BatchBytes = 4 * MiB
+)
+
+// Shards.
+const (
+	ShardsPerJobMax = 10_000
+	// ShardRows is the planner's aim for one shard when the definition names none.
+	ShardRows = 250_000
+)
+
+// Leases, messages and retries.
+const (
+	// Lease is how long a claim lasts unless it is renewed.
+	Lease = 60 * time.Second
+	// LeaseMargin is how long before the lease's end its holder stops producing effects: more than the round
+	// trip of a call plus the one-second grain of the ledger's clock.
+	LeaseMargin = 5 * time.Second
+	// RenewEvery is how much of a lease may pass before its holder renews it.
+	RenewEvery = 20 * time.Second
+	// HandOver is how long before the end of its time a function stops reading and hands its unit over.
+	HandOver = 20 * time.Second
+	// MessageDelayMax is the longest delay a queue offers; longer ones are schedules.
+	MessageDelayMax = 15 * time.Minute
+)
+
+// Requests.
+const (
+	RequestBytesMax        = 256 << 10
+	IdempotencyKeyBytesMax = 255
+	ColumnsMax             = 1024
+	FiltersMax             = 50
+	FilterValuesMax        = 500
+	FilterValueBytesMax    = 1024
+)
+
+// The relations that must hold between the bounds.
+const (
+	_ = uint(RenewEvery*2 - Lease/2)             // a renewal that fails once can be tried again
+	_ = uint(Lease - RenewEvery - 2*LeaseMargin) // a renewal is due well before the margin
+	_ = uint(PartBytes - StorePartBytesMin)      // every cut part may stand before another
+	_ = uint(StorePartsMax - 2*PartsPerShardMax) // takeovers may skip numbers
+	_ = uint(StorePartsMax - ShardsPerJobMax)    // one copy a shard fits
+	_ = uint(RowBytesMax - BatchBytes)           // a batch may always hold one row
+)
