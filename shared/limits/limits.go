@@ -52,6 +52,26 @@ const (
 	RenewEvery = 20 * time.Second
 	// HandOver is how long before the end of its time a function stops reading and hands its unit over.
 	HandOver = 20 * time.Second
+	// DueBuckets is over how many partitions the due index spreads.
+	DueBuckets = 8
+	// DuePage is how many due rows of one bucket a sweep takes at a time.
+	DuePage = 100
+	// WakeGrace is how long a message may take before the sweeper sends it again; it doubles with every repeat
+	// up to WakeGraceMax.
+	WakeGrace    = 60 * time.Second
+	WakeGraceMax = 15 * time.Minute
+	// CrashesMax and FaultsMax are separate budgets of one unit: dead leases, and failures that were reported.
+	CrashesMax = 5
+	FaultsMax  = 8
+	// JobAgeMax is how old an unfinished job may become before it fails.
+	JobAgeMax = 48 * time.Hour
+	// BackoffBase and BackoffMax bound the retry delay: full jitter over BackoffBase doubled at each fault.
+	BackoffBase = 2 * time.Second
+	BackoffMax  = 10 * time.Minute
+	// HistoryMax is how many past attempts a unit's row keeps.
+	HistoryMax = 20
+	// OrphanAge is how old a stored object or upload must be before a sweep may call it an orphan.
+	OrphanAge = 24 * time.Hour
 	// MessageDelayMax is the longest delay a queue offers; longer ones are schedules.
 	MessageDelayMax = 15 * time.Minute
 )
