@@ -1,6 +1,6 @@
 module sealift/localstack
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/pkg/xattr v0.4.12
@@ -80,5 +80,5 @@ require (
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
-	golang.org/x/time v0.15.0 // indirect
+	golang.org/x/time v0.16.0 // indirect
 )
