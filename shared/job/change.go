@@ -77,7 +77,7 @@ type Refused struct {
 }
 
 // Error names the change.
-func (r *Refused) Error() string { return "fenced: change_refused: " + r.Change }
+func (r *Refused) Error() string { return string(Fenced) + ": " + codeRefused + ": " + r.Change }
 
 // Holds reports whether the guard holds on a row as read; an absent row is empty.
 func (g Guard) Holds(row Fields) bool {
@@ -108,6 +108,21 @@ func (w Write) WasApplied(row Fields) bool {
 		}
 	}
 	return len(w.Applied) > 0
+}
+
+// Judge turns a refusal into its outcome. old holds, by index of the write, the rows of the writes whose guards failed, an
+// absent row as an empty Fields. It returns nil when each of them shows that its write has happened before: the change
+// is being repeated. Otherwise it returns a *Refused that carries the rows.
+func (c Change) Judge(old map[int]Fields) error {
+	for index, row := range old {
+		if index < 0 || index >= len(c.writes) || !c.writes[index].WasApplied(row) {
+			return &Refused{Change: c.name, Old: old}
+		}
+	}
+	if len(old) == 0 {
+		return &Refused{Change: c.name, Old: old}
+	}
+	return nil
 }
 
 func oneOf(value Value, values []Value) bool {

@@ -129,7 +129,13 @@ func insertUnit(u Unit, dueAt time.Time) Write {
 	if u.Scope != "" {
 		fields = append(fields, Field{"scope", string(u.Scope)})
 	}
-	return Write{Key: key, Insert: true, Guards: []Guard{absent()}, Set: append(fields, due(key, dueAt)...)}
+	applied := []Guard{equal("job", u.Job)}
+	if u.PlanGeneration > 0 {
+		applied = append(applied, equal("plan_generation", u.PlanGeneration))
+	}
+	return Write{
+		Key: key, Insert: true, Guards: []Guard{absent()}, Set: append(fields, due(key, dueAt)...), Applied: applied,
+	}
 }
 
 func insertEvent(event audit.Event, suffix string) Write {

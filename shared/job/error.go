@@ -73,7 +73,8 @@ func Errorf(kind Kind, code, format string, args ...any) *Error {
 	return e
 }
 
-// KindOf returns the kind of err: that of the outermost Error in its chain, Unknown for any other error and "" for nil.
+// KindOf returns the kind of err: that of the outermost Error in its chain, Fenced for a Refused, Unknown for any other
+// error and "" for nil.
 func KindOf(err error) Kind {
 	if err == nil {
 		return ""
@@ -82,17 +83,28 @@ func KindOf(err error) Kind {
 	if errors.As(err, &e) {
 		return e.Kind
 	}
+	var refused *Refused
+	if errors.As(err, &refused) {
+		return Fenced
+	}
 	return Unknown
 }
 
-// CodeOf returns the code of the outermost Error in err's chain, or "internal".
+// CodeOf returns the code of the outermost Error in err's chain, that of a Refused, or "internal".
 func CodeOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code
 	}
+	var refused *Refused
+	if errors.As(err, &refused) {
+		return codeRefused
+	}
 	return "internal"
 }
+
+// codeRefused is the code of a Refused.
+const codeRefused = "change_refused"
 
 func trimCause(text, cause string) string {
 	if len(text) >= len(cause) && text[len(text)-len(cause):] == cause {
