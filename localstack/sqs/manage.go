@@ -195,6 +195,9 @@ type listQueuesOutput struct {
 func (e *Engine) listQueues(_ context.Context, c call, in *listQueuesInput) (*listQueuesOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.closed {
+		return nil, closedError()
+	}
 	var names []string
 	for name := range e.queues {
 		if strings.HasPrefix(name, in.QueueNamePrefix) {
