@@ -1,9 +1,21 @@
 // Package format owns how rows become the bytes of one file that many workers write: each shard's parts are fragments
 // that can be joined by plain concatenation, in shard order, between what the first shard begins with and a suffix
-// that is computed from the parts' checksums. Start reading at Spec and PartWriter. It imports row, job and limits.
+// that is computed from the parts' checksums. Start reading at Spec and PartWriter; Scan reads a joined file back. It
+// imports row, job, limits, checksum and the formats below it, which own the spelling of rows.
 package format
 
-import "sealift/shared/row"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"sealift/shared/format/csv"
+	"sealift/shared/format/field"
+	"sealift/shared/format/jsonl"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/row"
+)
 
 // Name is a file format.
 type Name string
@@ -29,7 +41,9 @@ type Spec struct {
 	Format      Name
 	Compression Compression
 	Columns     []row.Column
-	CSV         CSVOptions
+	// Keys is how many key values follow the columns in each row of a batch; errors about a row name them.
+	Keys int
+	CSV  CSVOptions
 	// Guard neutralises spreadsheet formulas in text values (CSV only).
 	Guard bool
 	// InvalidUTF8 says what happens to text that isn't UTF-8.
@@ -37,31 +51,122 @@ type Spec struct {
 }
 
 // InvalidRule is what happens to a value that a format can't hold as it is.
-type InvalidRule string
+type InvalidRule = field.InvalidRule
 
 // The rules for invalid text.
 const (
 	// Fail fails the job with the row's key and the column's name; the default.
-	Fail InvalidRule = "fail"
+	Fail = field.Fail
 	// Replace writes U+FFFD for each invalid sequence and counts the value.
-	Replace InvalidRule = "replace"
+	Replace = field.Replace
 )
 
 // CSVOptions are RFC 4180's variables.
-type CSVOptions struct {
-	Delimiter byte   // one of , ; tab |
-	Quote     byte   // " or '
-	LineEnd   string // "\r\n" (the RFC's) or "\n"
-	Header    bool
-	BOM       bool
-	// NullText is written unquoted for NULL; a value equal to it, and the empty string, are quoted, so that
-	// NULL and text stay distinct.
-	NullText string
-}
+type CSVOptions = csv.Options
 
 // Counters count what the encoder did to values, for the receipt.
-type Counters struct {
-	Nulls       int64 `json:"nulls"`
-	Neutralised int64 `json:"neutralised"`
-	InvalidUTF8 int64 `json:"invalid_utf8"`
+type Counters = field.Counters
+
+// Validate checks that a file can be written as spec says. Its error is a *job.Error of kind Invalid with the code
+// format_invalid that lists every fault and how to mend it.
+func (s Spec) Validate() error {
+	var faults []string
+	switch s.Format {
+	case CSV:
+		faults = append(faults, s.CSV.Faults(s.Guard)...)
+	case JSONL:
+		if s.Guard {
+			faults = append(faults, "the formula guard is for csv; switch it off for jsonl, which no spreadsheet runs")
+		}
+	default:
+		faults = append(faults, fmt.Sprintf("format %q must be one of %s, %s", s.Format, CSV, JSONL))
+	}
+	switch s.Compression {
+	case None, Gzip, Zstd:
+	default:
+		faults = append(faults, fmt.Sprintf("compression %q must be one of %s, %s, %s", s.Compression, None, Gzip, Zstd))
+	}
+	if s.InvalidUTF8 != Fail && s.InvalidUTF8 != Replace {
+		faults = append(faults, fmt.Sprintf("the rule for invalid UTF-8 %q must be %s or %s", s.InvalidUTF8, Fail, Replace))
+	}
+	if s.Keys < 0 {
+		faults = append(faults, fmt.Sprintf("the number of key values %d must not be negative", s.Keys))
+	}
+	faults = append(faults, s.columnFaults()...)
+	if len(faults) > 0 {
+		return job.Errorf(job.Invalid, "format_invalid", "the file format can't be used: %s", strings.Join(faults, "; "))
+	}
+	return nil
+}
+
+func (s Spec) columnFaults() []string {
+	var faults []string
+	if len(s.Columns) == 0 || len(s.Columns) > limits.ColumnsMax {
+		faults = append(faults, fmt.Sprintf("a file needs 1 to %d columns, not %d", limits.ColumnsMax, len(s.Columns)))
+	}
+	names := make(map[string]bool, len(s.Columns))
+	for i, column := range s.Columns {
+		switch {
+		case column.Name == "":
+			faults = append(faults, fmt.Sprintf("column %d needs a name", i+1))
+		case !utf8.ValidString(column.Name):
+			faults = append(faults, fmt.Sprintf("the name %q of column %d must be UTF-8", column.Name, i+1))
+		case names[column.Name]:
+			faults = append(faults, fmt.Sprintf("the column name %q must not appear twice", column.Name))
+		}
+		names[column.Name] = true
+		if !column.Kind.Valid() {
+			faults = append(faults, fmt.Sprintf("the kind %q of column %q must be one of %v", column.Kind, column.Name, row.Kinds()))
+		}
+	}
+	return faults
+}
+
+// Extension is the ending of the file's name without its first dot, as in csv.gz.
+func Extension(spec Spec) string {
+	switch spec.Compression {
+	case Gzip:
+		return string(spec.Format) + ".gz"
+	case Zstd:
+		return string(spec.Format) + ".zst"
+	case None:
+	}
+	return string(spec.Format)
+}
+
+// ContentType is the media type of the file as it is stored. A compressed file is an archive to its receiver, not a
+// transfer encoding that a browser would undo.
+func ContentType(spec Spec) string {
+	switch spec.Compression {
+	case Gzip:
+		return "application/gzip"
+	case Zstd:
+		return "application/zstd"
+	case None:
+	}
+	if spec.Format == JSONL {
+		return "application/x-ndjson"
+	}
+	if spec.CSV.Header {
+		return "text/csv; charset=utf-8; header=present"
+	}
+	return "text/csv; charset=utf-8; header=absent"
+}
+
+// encoder writes rows in one format.
+type encoder interface {
+	// AppendHeader appends what a file begins with before it is compressed.
+	AppendHeader(dst []byte) []byte
+	// AppendRow appends one row; on error dst is of no use.
+	AppendRow(dst []byte, b *row.Batch, r int, c *Counters) ([]byte, error)
+}
+
+// newEncoder returns the encoder of a valid spec.
+func newEncoder(spec Spec) encoder {
+	if spec.Format == JSONL {
+		return jsonl.New(jsonl.Config{Columns: spec.Columns, Keys: spec.Keys, InvalidUTF8: spec.InvalidUTF8})
+	}
+	return csv.New(csv.Config{
+		Options: spec.CSV, Columns: spec.Columns, Keys: spec.Keys, Guard: spec.Guard, InvalidUTF8: spec.InvalidUTF8,
+	})
 }

@@ -1,0 +1,308 @@
+// Package csv owns CSV: an encoder that appends rows to a buffer without allocating, and a strict reader that tells
+// NULL from empty. It follows RFC 4180; Options names what the RFC leaves open. It imports format/field, row, job and
+// limits; start reading at Encoder.AppendRow.
+//
+// What a row looks like:
+//   - A field is quoted when it must be (delimiter, quote, CR, LF), when readers might trim it (a leading or trailing
+//     space or control character), when it is empty, and when it equals the null text. Everything else is bare.
+//   - NULL is the null text without quotes and nothing else is, so that NULL, the empty string and the null text as a
+//     value stay three things.
+//   - Bytes are standard base64 with padding; JSON is the source's text.
+//   - Control characters are written as they are.
+//
+// With the guard, values of text columns (String, JSON and the header) that a spreadsheet might take for a formula get
+// a leading apostrophe and are quoted; see formula. The column's kind decides, never the look of a value: a String
+// column's "-1.5" or "+86 21" is text and is changed, a Decimal column's -1.5 is a number and isn't. So is a JSON
+// document that is a number. Base64 can hold neither a function call nor a command and is left readable.
+package csv
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sealift/shared/format/field"
+	"sealift/shared/limits"
+	"sealift/shared/row"
+)
+
+// Options are RFC 4180's variables.
+type Options struct {
+	Delimiter byte   // one of , ; tab |
+	Quote     byte   // " or '
+	LineEnd   string // "\r\n" (the RFC's) or "\n"
+	Header    bool
+	BOM       bool
+	// NullText is written unquoted for NULL; a value equal to it, and the empty string, are quoted, so that
+	// NULL and text stay distinct.
+	NullText string
+}
+
+// BOM is the byte order mark that makes some spreadsheets read UTF-8.
+const BOM = "\uFEFF"
+
+// Faults lists what is wrong with the options, each as a sentence part that says how to mend it; none means they are
+// usable. guard is whether the file is guarded against formulas.
+func (o Options) Faults(guard bool) []string {
+	var faults []string
+	if o.Delimiter == 0 || strings.IndexByte(",;\t|", o.Delimiter) < 0 {
+		faults = append(faults, fmt.Sprintf("delimiter %q must be one of , ; tab |", string(rune(o.Delimiter))))
+	}
+	if o.Quote != '"' && o.Quote != '\'' {
+		faults = append(faults, fmt.Sprintf("quote %q must be \" or '", string(rune(o.Quote))))
+	}
+	if o.LineEnd != "\r\n" && o.LineEnd != "\n" {
+		faults = append(faults, fmt.Sprintf("line end %q must be CR LF or LF", o.LineEnd))
+	}
+	if !utf8.ValidString(o.NullText) || strings.ContainsFunc(o.NullText, func(r rune) bool {
+		return r < ' ' || r == rune(o.Delimiter) || r == rune(o.Quote)
+	}) || strings.TrimSpace(o.NullText) != o.NullText {
+		faults = append(faults, fmt.Sprintf("null text %q must be UTF-8 without delimiter, quote, control character "+
+			`or outer space; "" and \N are usual`, o.NullText))
+	} else if guard && o.NullText != "-" && formula([]byte(o.NullText)) {
+		faults = append(faults, fmt.Sprintf("null text %q looks like a formula to a spreadsheet; choose another "+
+			"such as \\N, or switch the formula guard off", o.NullText))
+	}
+	return faults
+}
+
+// Config is everything an encoder must know; all of it is fixed for a job.
+type Config struct {
+	Options
+	Columns []row.Column
+	// Keys is how many key values follow the columns in each row of a batch.
+	Keys int
+	// Guard neutralises formulas in text.
+	Guard       bool
+	InvalidUTF8 field.InvalidRule
+}
+
+// Encoder writes rows of one shape. It holds no state between rows and may be shared by goroutines.
+type Encoder struct {
+	config Config
+	class  [256]class
+}
+
+// class is what a byte may mean inside a field.
+type class uint8
+
+const (
+	// special bytes force quotes.
+	special class = 1 << iota
+	// high bytes call for a check of the encoding.
+	high
+	// edge bytes force quotes at either end of a field.
+	edge
+	// lead bytes may start a formula, or the white space in front of one.
+	lead
+)
+
+// New returns an encoder for rows as config describes them. Options.Faults must be empty.
+func New(config Config) *Encoder {
+	e := &Encoder{config: config}
+	for ch := range 256 {
+		if ch >= utf8.RuneSelf {
+			e.class[ch] |= high
+		}
+		if ch <= ' ' {
+			e.class[ch] |= edge
+		}
+	}
+	for _, ch := range []byte{config.Delimiter, config.Quote, '\r', '\n'} {
+		e.class[ch] |= special
+	}
+	if config.Guard {
+		for _, ch := range []byte(leads) {
+			e.class[ch] |= lead
+		}
+	}
+	return e
+}
+
+// AppendHeader appends what a file begins with: the byte order mark and the header, as far as they are asked for.
+// Names are quoted and guarded like text; a first name that begins with ID is quoted, because spreadsheets take a file
+// that begins with these letters for another format.
+func (e *Encoder) AppendHeader(dst []byte) []byte {
+	if e.config.BOM {
+		dst = append(dst, BOM...)
+	}
+	if !e.config.Header {
+		return dst
+	}
+	for i, column := range e.config.Columns {
+		if i > 0 {
+			dst = append(dst, e.config.Delimiter)
+		}
+		name := []byte(column.Name)
+		guarded := e.config.Guard && formula(name)
+		if guarded || e.quoted(name, e.classes(name)) || i == 0 && strings.HasPrefix(column.Name, "ID") {
+			dst = e.appendQuoted(dst, name, guarded, false)
+			continue
+		}
+		dst = append(dst, name...)
+	}
+	return append(dst, e.config.LineEnd...)
+}
+
+// AppendRow appends row r of b and counts into c what it did. On error dst is of no use and c may have counted part of
+// the row. The errors are Permanent *job.Error with a code of package field; they name the column and the row's key.
+func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) ([]byte, error) {
+	start := len(dst)
+	for i := range e.config.Columns {
+		if i > 0 {
+			dst = append(dst, e.config.Delimiter)
+		}
+		value, ok := b.Value(r, i)
+		if !ok {
+			c.Nulls++
+			dst = append(dst, e.config.NullText...)
+			if len(e.config.Columns) == 1 && e.config.NullText == "" {
+				return dst, field.Errorf(e.place(b, r, i), field.CodeNullUnwritable, "a NULL in the only column "+
+					`would be an empty line, which readers drop; set a null text such as \N or add a column`)
+			}
+			continue
+		}
+		switch kind := e.config.Columns[i].Kind; kind {
+		case row.String, row.JSON:
+			if len(value) > largeBytes {
+				if dst, ok = e.grow(dst, start, value); !ok {
+					return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)
+				}
+			}
+			dst, ok = e.appendText(dst, value, kind, c)
+			if !ok {
+				return dst, field.InvalidUTF8(e.place(b, r, i))
+			}
+		case row.Bytes:
+			if len(dst)-start+base64.StdEncoding.EncodedLen(len(value)) > limits.RowBytesMax {
+				return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)
+			}
+			dst = e.appendBase64(dst, value)
+		case row.Int64, row.Decimal, row.Float64, row.Bool, row.Date, row.Timestamp, row.DateTime:
+			if !field.Check(kind, value) {
+				return dst, field.NotCanonical(e.place(b, r, i), kind)
+			}
+			dst = e.appendCanonical(dst, value)
+		}
+		if len(dst)-start > limits.RowBytesMax {
+			return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)
+		}
+	}
+	return append(dst, e.config.LineEnd...), nil
+}
+
+// largeBytes is the size from which a value is measured before it is written.
+const largeBytes = 1 << 20
+
+// grow makes room for a large text value; ok is false when the row would become too large.
+func (e *Encoder) grow(dst []byte, start int, value []byte) (_ []byte, ok bool) {
+	const frame = 4 // two quotes and up to two apostrophes
+	size := len(value) + bytes.Count(value, []byte{e.config.Quote}) + frame
+	if e.config.InvalidUTF8 == field.Replace {
+		size += len(field.Replacement) * field.InvalidCount(value)
+	}
+	if len(dst)-start+size > limits.RowBytesMax {
+		return dst, false
+	}
+	return slices.Grow(dst, size), true
+}
+
+// appendText appends a text value; ok is false when it isn't UTF-8 and the rule is to fail.
+func (e *Encoder) appendText(dst, value []byte, kind row.Kind, c *field.Counters) (_ []byte, ok bool) {
+	seen := e.classes(value)
+	invalid := seen&high != 0 && !utf8.Valid(value)
+	if invalid {
+		if e.config.InvalidUTF8 != field.Replace {
+			return dst, false
+		}
+		c.InvalidUTF8++
+	}
+	guarded := len(value) > 0 && e.class[value[0]]&lead != 0 && formula(value) &&
+		(kind != row.JSON || !field.Number(value))
+	if guarded {
+		c.Neutralised++
+	}
+	if guarded || invalid || e.quoted(value, seen) {
+		return e.appendQuoted(dst, value, guarded, invalid), true
+	}
+	return append(dst, value...), true
+}
+
+// appendCanonical appends a value whose alphabet needs no quotes.
+func (e *Encoder) appendCanonical(dst, value []byte) []byte {
+	if string(value) == e.config.NullText {
+		return e.appendQuoted(dst, value, false, false)
+	}
+	return append(dst, value...)
+}
+
+func (e *Encoder) appendBase64(dst, value []byte) []byte {
+	start := len(dst)
+	dst = base64.StdEncoding.AppendEncode(dst, value)
+	if text := dst[start:]; len(text) == 0 || string(text) == e.config.NullText {
+		dst = append(dst, e.config.Quote, e.config.Quote)
+		copy(dst[start+1:], dst[start:len(dst)-2])
+		dst[start] = e.config.Quote
+	}
+	return dst
+}
+
+// appendQuoted appends value between quotes, quotes inside doubled, behind an apostrophe when it is guarded and with
+// invalid sequences replaced when there are any.
+func (e *Encoder) appendQuoted(dst, value []byte, guarded, invalid bool) []byte {
+	quote := e.config.Quote
+	dst = append(dst, quote)
+	if guarded {
+		dst = append(dst, '\'')
+		if quote == '\'' {
+			dst = append(dst, quote)
+		}
+	}
+	from := 0
+	for i := 0; i < len(value); {
+		ch := value[i]
+		if invalid && ch >= utf8.RuneSelf {
+			n := field.Invalid(value[i:])
+			if n == 0 {
+				_, size := utf8.DecodeRune(value[i:])
+				i += size
+				continue
+			}
+			dst = append(dst, value[from:i]...)
+			dst = append(dst, field.Replacement...)
+			i += n
+			from = i
+			continue
+		}
+		i++
+		if ch == quote {
+			dst = append(dst, value[from:i]...)
+			dst = append(dst, quote)
+			from = i
+		}
+	}
+	dst = append(dst, value[from:]...)
+	return append(dst, quote)
+}
+
+// classes is the union of the classes of value's bytes.
+func (e *Encoder) classes(value []byte) class {
+	var seen class
+	for _, ch := range value {
+		seen |= e.class[ch]
+	}
+	return seen
+}
+
+// quoted reports whether text must be quoted; seen is what classes found in it.
+func (e *Encoder) quoted(value []byte, seen class) bool {
+	return seen&special != 0 || len(value) == 0 || string(value) == e.config.NullText ||
+		seen&edge != 0 && (e.class[value[0]]|e.class[value[len(value)-1]])&edge != 0
+}
+
+func (e *Encoder) place(b *row.Batch, r, i int) field.Place {
+	return field.Place{Batch: b, Row: r, Keys: e.config.Keys, Column: e.config.Columns[i].Name}
+}

@@ -1,0 +1,128 @@
+package field
+
+import "sealift/shared/row"
+
+// Check reports whether value has the canonical text of kind as package row defines it. Text kinds (String, JSON and
+// Bytes) hold anything and always pass. It guards the files against a faulty source: what passes can't hold a
+// delimiter, a quote or a line break, and can't be taken for a formula. It checks the shape, not the calendar.
+func Check(kind row.Kind, value []byte) bool {
+	switch kind {
+	case row.Int64:
+		return digits(unsigned(value))
+	case row.Decimal:
+		return plainDecimal(unsigned(value))
+	case row.Float64:
+		return float(value)
+	case row.Bool:
+		return string(value) == "true" || string(value) == "false"
+	case row.Date:
+		return date(value)
+	case row.DateTime:
+		return len(value) > 11 && date(value[:10]) && value[10] == 'T' && clock(value[11:])
+	case row.Timestamp:
+		return timestamp(value)
+	case row.String, row.JSON, row.Bytes:
+		return true
+	}
+	return false
+}
+
+// Number reports whether value is a number as JSON spells it (RFC 8259, section 6).
+func Number(value []byte) bool {
+	value = unsigned(value)
+	whole := leadingDigits(value)
+	if whole == 0 || whole > 1 && value[0] == '0' {
+		return false
+	}
+	value = value[whole:]
+	if len(value) > 0 && value[0] == '.' {
+		n := leadingDigits(value[1:])
+		if n == 0 {
+			return false
+		}
+		value = value[1+n:]
+	}
+	if len(value) > 0 && (value[0] == 'e' || value[0] == 'E') {
+		value = value[1:]
+		if len(value) > 0 && (value[0] == '+' || value[0] == '-') {
+			value = value[1:]
+		}
+		return digits(value)
+	}
+	return len(value) == 0
+}
+
+// Finite reports whether a canonical Float64 is a number that JSON can spell.
+func Finite(value []byte) bool {
+	last := value[len(value)-1]
+	return last != 'N' && last != 'y'
+}
+
+func float(value []byte) bool {
+	if Number(value) {
+		return true
+	}
+	return string(value) == "NaN" || string(unsigned(value)) == "Infinity"
+}
+
+func plainDecimal(value []byte) bool {
+	whole := leadingDigits(value)
+	if whole == 0 {
+		return false
+	}
+	if whole == len(value) {
+		return true
+	}
+	return value[whole] == '.' && digits(value[whole+1:])
+}
+
+func date(value []byte) bool {
+	return len(value) == 10 && value[4] == '-' && value[7] == '-' &&
+		digits(value[:4]) && digits(value[5:7]) && digits(value[8:])
+}
+
+// clock accepts HH:MM:SS with an optional fraction.
+func clock(value []byte) bool {
+	if len(value) < 8 || value[2] != ':' || value[5] != ':' ||
+		!digits(value[:2]) || !digits(value[3:5]) || !digits(value[6:8]) {
+		return false
+	}
+	return len(value) == 8 || value[8] == '.' && digits(value[9:])
+}
+
+func timestamp(value []byte) bool {
+	if len(value) < 20 || !date(value[:10]) || value[10] != 'T' {
+		return false
+	}
+	clockAndZone := value[11:]
+	if end := len(clockAndZone) - 1; clockAndZone[end] == 'Z' {
+		return clock(clockAndZone[:end])
+	}
+	if len(clockAndZone) < 14 {
+		return false
+	}
+	zone := clockAndZone[len(clockAndZone)-6:]
+	return (zone[0] == '+' || zone[0] == '-') && zone[3] == ':' && digits(zone[1:3]) && digits(zone[4:]) &&
+		clock(clockAndZone[:len(clockAndZone)-6])
+}
+
+func unsigned(value []byte) []byte {
+	if len(value) > 0 && value[0] == '-' {
+		return value[1:]
+	}
+	return value
+}
+
+// digits reports whether value is one or more decimal digits.
+func digits(value []byte) bool {
+	return len(value) > 0 && leadingDigits(value) == len(value)
+}
+
+func leadingDigits(value []byte) int {
+	for i, ch := range value {
+		if ch-'0' > 9 {
+			return i
+		}
+	}
+	return len(value)
+}

@@ -1,0 +1,102 @@
+// Package field owns what every text format must decide about one value in the same way: whether it has the canonical
+// text of its kind, what becomes of text that isn't UTF-8, how a value that can't be written is reported, and what is
+// counted for the receipt. It is pure and imports row and job only; start reading at Counters and Check.
+package field
+
+import (
+	"fmt"
+
+	"sealift/shared/job"
+	"sealift/shared/row"
+)
+
+// Counters count what an encoder did to values, for the receipt.
+type Counters struct {
+	// Nulls is how many values were NULL.
+	Nulls int64 `json:"nulls"`
+	// Neutralised is how many text values were changed so that no spreadsheet takes them for a formula.
+	Neutralised int64 `json:"neutralised"`
+	// InvalidUTF8 is how many values had sequences that aren't UTF-8 replaced by U+FFFD.
+	InvalidUTF8 int64 `json:"invalid_utf8"`
+}
+
+// Add adds what another stretch of rows counted.
+func (c *Counters) Add(other Counters) {
+	c.Nulls += other.Nulls
+	c.Neutralised += other.Neutralised
+	c.InvalidUTF8 += other.InvalidUTF8
+}
+
+// InvalidRule is what happens to text that isn't UTF-8.
+type InvalidRule string
+
+// The rules for invalid text.
+const (
+	// Fail fails the job with the row's key and the column's name; the default.
+	Fail InvalidRule = "fail"
+	// Replace writes U+FFFD for each invalid sequence and counts the value.
+	Replace InvalidRule = "replace"
+)
+
+// The codes of values that can't be written. All are Permanent: the same row fails again.
+const (
+	// CodeInvalidUTF8 is text that isn't UTF-8 under the rule Fail.
+	CodeInvalidUTF8 = "value_invalid_utf8"
+	// CodeNotCanonical is a value that isn't of its column's kind.
+	CodeNotCanonical = "value_not_canonical"
+	// CodeTooLarge is a row above the limit of one row.
+	CodeTooLarge = "row_too_large"
+	// CodeNullUnwritable is a NULL that readers would drop.
+	CodeNullUnwritable = "value_null_unwritable"
+)
+
+// keyTextMax is how many bytes of each key value a message shows.
+const keyTextMax = 100
+
+// Place is where a value stands: one column of one row of a batch whose last Keys values are the row's key.
+type Place struct {
+	Batch  *row.Batch
+	Row    int
+	Keys   int
+	Column string
+}
+
+// Errorf is a Permanent error about the value at p that names the column and the row's key, never the value.
+func Errorf(p Place, code, format string, args ...any) *job.Error {
+	return job.Errorf(job.Permanent, code, "column %q of the row with key %s: %s",
+		p.Column, keyText(p.Batch.Key(p.Row, p.Keys)), fmt.Sprintf(format, args...))
+}
+
+// InvalidUTF8 is the error for text at p that isn't UTF-8 under the rule Fail.
+func InvalidUTF8(p Place) *job.Error {
+	return Errorf(p, CodeInvalidUTF8, "the text isn't valid UTF-8; repair it at the source, "+
+		"or let the definition say invalid_utf8: %s to write U+FFFD for each invalid sequence", Replace)
+}
+
+// NotCanonical is the error for a value at p that isn't of its kind.
+func NotCanonical(p Place, kind row.Kind) *job.Error {
+	return Errorf(p, CodeNotCanonical, "the value isn't a valid %s; repair it at the source, "+
+		"or declare the column as %s in the definition", kind, row.String)
+}
+
+// TooLarge is the error for a row that grows past limit bytes at p.
+func TooLarge(p Place, limit int) *job.Error {
+	return Errorf(p, CodeTooLarge, "the row is larger than %d MiB, the most that one row may take in a file; "+
+		"leave the column out or shorten the value at the source", limit>>20)
+}
+
+// keyText renders a key with every value quoted and cut to a bound, for it may hold anything.
+func keyText(key row.Key) string {
+	text := ""
+	for i, value := range key {
+		if i > 0 {
+			text += "/"
+		}
+		if len(value) > keyTextMax {
+			text += fmt.Sprintf("%q…", value[:keyTextMax])
+			continue
+		}
+		text += fmt.Sprintf("%q", value)
+	}
+	return text
+}

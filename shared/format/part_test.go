@@ -1,0 +1,257 @@
+package format_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sealift/shared/format"
+	"sealift/shared/row"
+)
+
+func TestJoinedShardsAreTheStraightFile(t *testing.T) {
+	t.Parallel()
+	for _, name := range []format.Name{format.CSV, format.JSONL} {
+		for _, compression := range compressions() {
+			t.Run(fmt.Sprintf("%s %s", name, compression), func(t *testing.T) {
+				t.Parallel()
+				const rows = 700
+				b := table(1, rows)
+				straight, _ := join(orders(name, format.None),
+					write(t, newWriter(t, orders(name, format.None), format.PartOptions{First: true}), b, 0, rows))
+				random := rand.New(rand.NewPCG(3, 4))
+				for range 5 {
+					spec := orders(name, compression)
+					var parts []format.Part
+					for from := 0; from < rows; {
+						to := min(rows, from+random.IntN(300))
+						w := newWriter(t, spec, format.PartOptions{First: from == 0 && parts == nil, Cut: small()})
+						parts = append(parts, write(t, w, b, from, to)...)
+						from = to
+					}
+					file, totals := join(spec, parts)
+					scanned, err := format.Scan(spec, bytesReader(file), nil)
+					if err != nil {
+						t.Fatalf("scan: %v", err)
+					}
+					if diff := cmp.Diff(totals, scanned); diff != "" {
+						t.Errorf("the parts promise (-) another file than there is (+):\n%s", diff)
+					}
+					sameBytes(t, "uncompressed", unpacked(t, compression, file), straight)
+				}
+			})
+		}
+	}
+}
+
+func TestInterruptionsAndBatchesNeverChangeAByte(t *testing.T) {
+	t.Parallel()
+	for _, name := range []format.Name{format.CSV, format.JSONL} {
+		for _, compression := range compressions() {
+			t.Run(fmt.Sprintf("%s %s", name, compression), func(t *testing.T) {
+				t.Parallel()
+				for seed := range uint64(8) {
+					random := rand.New(rand.NewPCG(seed, 5))
+					rows := random.IntN(900)
+					spec, b := orders(name, compression), table(seed, rows)
+					first := seed%2 == 0
+					want := write(t, newWriter(t, spec, format.PartOptions{First: first, Cut: small()}), b, 0, rows)
+					got := interrupted(t, spec, first, b, rows, random)
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Fatalf("seed %d: undisturbed (-) and interrupted (+) parts differ:\n%.2000s", seed, diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+// interrupted writes the rows with copies of random stretches of them as batches, reusing part buffers, and starts over
+// with a new PartWriter after the last committed part at random moments.
+func interrupted(t *testing.T, spec format.Spec, first bool, b *row.Batch, rows int, random *rand.Rand) []format.Part {
+	t.Helper()
+	var parts []format.Part
+	committed := 0
+	w := newWriter(t, spec, format.PartOptions{First: first, Cut: small()})
+	var spare []byte
+	commit := func(next int) {
+		part, err := w.Take(spare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(part.Data) == 0 {
+			return
+		}
+		spare = part.Data
+		part.Data = append([]byte(nil), part.Data...)
+		parts = append(parts, part)
+		committed = next
+	}
+	for next := 0; next < rows; {
+		batch := stretch(b, next, min(rows, next+1+random.IntN(50)))
+		for r := range batch.Rows() {
+			full, err := w.Append(batch, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next++
+			if full {
+				commit(next)
+			}
+		}
+		if random.IntN(10) == 0 {
+			next, spare = committed, nil
+			w = newWriter(t, spec, format.PartOptions{First: first, PartIndex: len(parts), Cut: small()})
+		}
+	}
+	commit(rows)
+	return parts
+}
+
+// stretch copies the rows [from, to) of b.
+func stretch(b *row.Batch, from, to int) *row.Batch {
+	copied := &row.Batch{}
+	copied.Reset(b.Width())
+	for r := from; r < to; r++ {
+		for i := range b.Width() {
+			if value, ok := b.Value(r, i); ok {
+				copied.Append(value)
+			} else {
+				copied.AppendNull()
+			}
+		}
+	}
+	return copied
+}
+
+func TestPartsGrowAfterTheirNumberAndNeverEndEarly(t *testing.T) {
+	t.Parallel()
+	spec, b := orders(format.JSONL, format.None), table(9, 2000)
+	parts := write(t, newWriter(t, spec, format.PartOptions{Cut: small()}), b, 0, 2000)
+	if len(parts) < 8 {
+		t.Fatalf("only %d parts", len(parts))
+	}
+	for i, part := range parts[:len(parts)-1] {
+		least := 6000 << min(i/3, 8)
+		if part.Index != i || len(part.Data) < least || len(part.Data) > least+2000+30_000 {
+			t.Errorf("part %d has index %d and %d bytes, want at least %d and little more", i, part.Index, len(part.Data), least)
+		}
+	}
+}
+
+func TestAShardWithTooManyPartsFailsAndSaysHowToMendIt(t *testing.T) {
+	t.Parallel()
+	cut := small()
+	cut.PartsMax = 2
+	w := newWriter(t, orders(format.JSONL, format.None), format.PartOptions{Cut: cut, PartIndex: 1})
+	b := table(9, 500)
+	var err error
+	for r := 0; r < b.Rows() && err == nil; r++ {
+		var full bool
+		if full, err = w.Append(b, r); full {
+			take(t, w)
+		}
+	}
+	wantError(t, err, "permanent", "shard_too_large", "2 parts", "fewer rows per shard")
+}
+
+func TestAppendRefusesAFullPartAndAForeignBatch(t *testing.T) {
+	t.Parallel()
+	w := newWriter(t, orders(format.JSONL, format.None), format.PartOptions{Cut: small()})
+	b := table(9, 500)
+	for r := range b.Rows() {
+		full, err := w.Append(b, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if full {
+			_, err := w.Append(b, r+1)
+			wantError(t, err, "permanent", "part_full")
+			break
+		}
+	}
+	foreign := &row.Batch{}
+	foreign.Reset(3)
+	_, err := w.Append(foreign, 0)
+	wantError(t, err, "permanent", "row_width", "3 values", "12 columns and 2 key values")
+}
+
+func TestARefusedRowLeavesThePartAsItWas(t *testing.T) {
+	t.Parallel()
+	spec := orders(format.CSV, format.Gzip)
+	spec.InvalidUTF8 = format.Fail
+	good := table(2, 0)
+	for i := range 14 {
+		if i == 9 {
+			good.AppendNull()
+			continue
+		}
+		good.AppendString([]string{"1", "a", "b", "1.0", "1", "true", "2026-01-02", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05", "", "x", "y", "k", "7"}[i])
+	}
+	bad := stretch(good, 0, 1)
+	bad.Reset(14)
+	for i := range 14 {
+		value, ok := good.Value(0, i)
+		switch {
+		case i == 11:
+			bad.AppendString("\xff")
+		case !ok:
+			bad.AppendNull()
+		default:
+			bad.Append(value)
+		}
+	}
+	want := write(t, newWriter(t, spec, format.PartOptions{First: true}), good, 0, 1)
+	w := newWriter(t, spec, format.PartOptions{First: true})
+	_, err := w.Append(bad, 0)
+	wantError(t, err, "permanent", "value_invalid_utf8", `column "never"`, `key "k"/"7"`)
+	if diff := cmp.Diff(want, write(t, w, good, 0, 1)); diff != "" {
+		t.Errorf("the refused row left traces:\n%s", diff)
+	}
+}
+
+func TestAShardWithoutRowsHasNoPartUnlessItBeginsTheFile(t *testing.T) {
+	t.Parallel()
+	for _, compression := range compressions() {
+		for _, name := range []format.Name{format.CSV, format.JSONL} {
+			spec := orders(name, compression)
+			if part := take(t, newWriter(t, spec, format.PartOptions{})); len(part.Data) > 0 {
+				t.Errorf("%s %s: an empty later shard has a part of %d bytes", name, compression, len(part.Data))
+			}
+			w := newWriter(t, spec, format.PartOptions{First: true})
+			part := take(t, w)
+			if again := take(t, w); len(again.Data) > 0 {
+				t.Errorf("%s %s: a second take gives %d bytes", name, compression, len(again.Data))
+			}
+			file, totals := join(spec, []format.Part{part})
+			scanned, err := format.Scan(spec, bytesReader(file), nil)
+			if err != nil || scanned != totals || scanned.Rows != 0 {
+				t.Errorf("%s %s: the file without rows scans to %+v, %v; want %+v", name, compression, scanned, err, totals)
+			}
+			if name == format.CSV && scanned.RawBytes == 0 {
+				t.Errorf("%s: the file without rows has no header", compression)
+			}
+		}
+	}
+}
+
+func TestARowIsHashedTheSameInEveryOrder(t *testing.T) {
+	t.Parallel()
+	spec, b := orders(format.CSV, format.None), table(4, 50)
+	forward := write(t, newWriter(t, spec, format.PartOptions{}), b, 0, 50)[0]
+	w := newWriter(t, spec, format.PartOptions{First: true, Cut: small()})
+	var backward uint64
+	for r := 49; r >= 0; r-- {
+		if full, err := w.Append(b, r); err != nil {
+			t.Fatal(err)
+		} else if full {
+			backward += take(t, w).RowsHash
+		}
+	}
+	backward += take(t, w).RowsHash
+	if forward.RowsHash != backward {
+		t.Errorf("the rows hash to %x forward and %x backward", forward.RowsHash, backward)
+	}
+}
