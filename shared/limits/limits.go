@@ -65,6 +65,15 @@ const (
 	FaultsMax  = 8
 	// JobAgeMax is how old an unfinished job may become before it fails.
 	JobAgeMax = 48 * time.Hour
+	// ConflictTries is how often a move of a contended job is tried again from a fresh read.
+	ConflictTries = 8
+	// SettleTime bounds what an attempt that has ended may still spend on saying so.
+	SettleTime = 10 * time.Second
+	// StagePerWrite is how many units one write of a plan stages, StageParallel how many such writes are under way.
+	StagePerWrite = 100
+	StageParallel = 4
+	// UnitPage is how many units are read at a time.
+	UnitPage = 100
 	// BackoffBase and BackoffMax bound the retry delay: full jitter over BackoffBase doubled at each fault.
 	BackoffBase = 2 * time.Second
 	BackoffMax  = 10 * time.Minute
@@ -74,6 +83,17 @@ const (
 	OrphanAge = 24 * time.Hour
 	// MessageDelayMax is the longest delay a queue offers; longer ones are schedules.
 	MessageDelayMax = 15 * time.Minute
+)
+
+// Calls of the ledger.
+const (
+	// LedgerTries is how often one call is made before its failure is reported; LedgerTryTime bounds each.
+	LedgerTries   = 4
+	LedgerTryTime = 3 * time.Second
+	// LedgerBackoffBase and LedgerBackoffMax bound the pause before a repetition: full jitter over the base doubled
+	// each time.
+	LedgerBackoffBase = 50 * time.Millisecond
+	LedgerBackoffMax  = time.Second
 )
 
 // Requests.
@@ -94,4 +114,6 @@ const (
 	_ = uint(StorePartsMax - 2*PartsPerShardMax) // takeovers may skip numbers
 	_ = uint(StorePartsMax - ShardsPerJobMax)    // one copy a shard fits
 	_ = uint(RowBytesMax - BatchBytes)           // a batch may always hold one row
+
+	_ = uint(RenewEvery - LedgerTries*(LedgerTryTime+LedgerBackoffMax)) // a renewal ends before the next is due
 )
