@@ -2,12 +2,9 @@ package format_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -154,30 +151,17 @@ func join(spec format.Spec, parts []format.Part) ([]byte, format.Totals) {
 	return file, totals
 }
 
-// unpackWith runs the command that people use on the file and returns what it writes.
-func unpackWith(t *testing.T, file []byte, name string, args ...string) []byte {
+// pipe runs the command that people use with the file as its input and returns what it writes.
+func pipe(t *testing.T, file []byte, name string, args ...string) []byte {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	var stderr strings.Builder
-	command := exec.Command(name, append(args, path)...)
-	command.Stderr = &stderr
+	command := exec.Command(name, args...)
+	command.Stdin, command.Stderr = bytes.NewReader(file), &stderr
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("%s %v: %v: %s", name, args, err, stderr.String())
 	}
 	return out
-}
-
-func decoded(t *testing.T, text string) []byte {
-	t.Helper()
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 func sameBytes(t *testing.T, what string, got, want []byte) {

@@ -42,7 +42,7 @@ func Scan(spec Spec, r io.Reader, fn func(values [][]byte, null []bool) error) (
 		return Totals{}, err
 	}
 	stored := &meter{r: r}
-	buffered := bufio.NewReaderSize(stored, 256<<10)
+	buffered := bufio.NewReaderSize(stored, 64<<10)
 	unpacked, closeUnpacked, err := unpack(spec.Compression, buffered)
 	if err != nil {
 		return Totals{}, fmt.Errorf("scan: the file isn't %s: %w", spec.Compression, err)

@@ -1,0 +1,36 @@
+package format_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sealift/shared/format"
+)
+
+// The golden files hold the rows of table(42, 40). They are a contract: whoever changes them changes every file that
+// Sealift writes, and breaks the promise that an interrupted job ends with the bytes it began with. The compressed ones
+// also fix the release of the compression library; after an upgrade they are renewed with the file that the failing
+// test names.
+func TestFilesAreTheGoldenOnesByteForByte(t *testing.T) {
+	t.Parallel()
+	for _, name := range []format.Name{format.CSV, format.JSONL} {
+		for _, compression := range compressions() {
+			spec := orders(name, compression)
+			file, _ := join(spec, write(t, newWriter(t, spec, format.PartOptions{First: true, Cut: small()}), table(42, 40), 0, 40))
+			golden := filepath.Join("testdata", "orders."+format.Extension(spec))
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Errorf("read the golden file: %v", err)
+			}
+			if string(want) == string(file) {
+				continue
+			}
+			renewed := filepath.Join(os.TempDir(), "sealift-golden-orders."+format.Extension(spec))
+			if err := os.WriteFile(renewed, file, 0o600); err != nil {
+				t.Errorf("write what the file is now: %v", err)
+			}
+			t.Errorf("%s isn't what is written now; compare with %s", golden, renewed)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package format_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"sealift/shared/format"
+	"sealift/shared/row"
+)
+
+func TestScanGivesBackEveryValue(t *testing.T) {
+	t.Parallel()
+	b := table(21, 200)
+	for _, name := range []format.Name{format.CSV, format.JSONL} {
+		spec := orders(name, format.Zstd)
+		spec.Guard = false
+		file, _ := join(spec, write(t, newWriter(t, spec, format.PartOptions{First: true, Cut: small()}), b, 0, 200))
+		r := 0
+		_, err := format.Scan(spec, bytesReader(file), func(values [][]byte, null []bool) error {
+			for i, column := range spec.Columns {
+				want, ok := b.Value(r, i)
+				if null[i] == ok {
+					t.Fatalf("%s: row %d, %s: null is %v", name, r, column.Name, null[i])
+				}
+				got := string(values[i])
+				switch {
+				case !ok || string(want) == "\xff\xfe" && got == "\ufffd\ufffd":
+				case name == format.JSONL && column.Kind == row.JSON:
+					if got != strings.NewReplacer(`{ `, `{`, `: `, `:`, `, `, `,`, ` }`, `}`).Replace(string(want)) {
+						t.Fatalf("row %d: document is %q, want %q", r, got, want)
+					}
+				case strings.ToValidUTF8(string(want), "") != string(want) && column.Kind == row.String:
+				case got != string(want):
+					t.Fatalf("%s: row %d, %s: %q, want %q", name, r, column.Name, got, want)
+				}
+			}
+			r++
+			return nil
+		})
+		if err != nil || r != 200 {
+			t.Errorf("%s: %d rows, %v", name, r, err)
+		}
+	}
+}
+
+func TestScanNoticesEveryCutAndEveryChangedByte(t *testing.T) {
+	t.Parallel()
+	for _, name := range []format.Name{format.CSV, format.JSONL} {
+		for _, compression := range compressions() {
+			spec := orders(name, compression)
+			file, want := join(spec, write(t, newWriter(t, spec, format.PartOptions{First: true, Cut: small()}), table(5, 2), 0, 2))
+			for at := range file {
+				if got, err := format.Scan(spec, bytesReader(file[:at]), nil); err == nil && got == want {
+					t.Fatalf("%s %s: %d of %d bytes pass", name, compression, at, len(file))
+				} else if err == nil && compression == format.Gzip {
+					t.Fatalf("%s: a gzip file cut at byte %d scans without error", name, at)
+				}
+				file[at] ^= 0x20
+				if got, err := format.Scan(spec, bytesReader(file), nil); err == nil && got == want {
+					t.Fatalf("%s %s: a change at byte %d passes", name, compression, at)
+				}
+				file[at] ^= 0x20
+			}
+			if _, err := format.Scan(spec, bytesReader(append(file, "junk"...)), nil); err == nil {
+				t.Errorf("%s %s: bytes behind the end pass", name, compression)
+			}
+		}
+	}
+}
+
+func TestScanRefusesAnotherFile(t *testing.T) {
+	t.Parallel()
+	spec := orders(format.CSV, format.None)
+	b := table(5, 3)
+	file, _ := join(spec, write(t, newWriter(t, spec, format.PartOptions{First: true}), b, 0, 3))
+	other := orders(format.CSV, format.None)
+	other.Columns[3].Name = "total"
+	wantText(t, scan(other, file), "the header isn't that of the columns")
+	other = orders(format.CSV, format.None)
+	other.Columns[1].Kind = row.Date
+	wantText(t, scan(other, file), `row 1: the value of "sku" isn't a valid date`)
+	other = orders(format.CSV, format.None)
+	other.Columns[1].Kind = row.Bytes
+	wantText(t, scan(other, file), `the value of "sku" isn't base64`)
+	wantText(t, scan(orders(format.CSV, format.Gzip), file), "isn't gzip")
+	wantText(t, scan(orders(format.CSV, format.Gzip), nil), "isn't gzip")
+	wantText(t, scan(orders(format.CSV, format.Zstd), nil), "isn't zstd")
+	wantText(t, scan(spec, nil), "byte order mark")
+	wantText(t, scan(spec, []byte("\ufeff")), "read the header")
+	zipped, _ := join(orders(format.CSV, format.Gzip),
+		write(t, newWriter(t, orders(format.CSV, format.Gzip), format.PartOptions{First: true}), b, 0, 3))
+	wantText(t, scan(orders(format.CSV, format.Gzip), append(zipped, zipped...)), "bytes follow")
+	wantError(t, scan(format.Spec{}, nil), "invalid", "format_invalid")
+
+	stop := errors.New("enough")
+	if _, err := format.Scan(spec, bytesReader(file), func([][]byte, []bool) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("the callback's error becomes %v", err)
+	}
+}
+
+func scan(spec format.Spec, file []byte) error {
+	_, err := format.Scan(spec, bytesReader(file), nil)
+	return err
+}
+
+func wantText(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("error is %v, want one that says %q", err, text)
+	}
+}
