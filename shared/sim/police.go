@@ -1,0 +1,239 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"sealift/shared/job"
+)
+
+// The fields that the rules are about, as the ledger's rows spell them.
+const (
+	fieldState      = "state"
+	fieldGeneration = "generation"
+	fieldVersion    = "version"
+)
+
+// step is one write of a change that is about to happen.
+type step struct {
+	write     job.Write
+	old, next job.Fields
+}
+
+// patrol checks one change.
+type patrol struct {
+	world  *World
+	change string
+	steps  []step
+}
+
+// police records every rule that the change breaks. The world is locked.
+func police(w *World, change string, steps []step) {
+	p := patrol{world: w, change: change, steps: steps}
+	for _, s := range steps {
+		if s.write.Check {
+			continue
+		}
+		p.row(s)
+		if strings.HasPrefix(s.write.Key.SK, "EVENT#") {
+			p.rule(s.old == nil && s.write.Insert, s, "the audit is append-only")
+			continue
+		}
+		_, unit, ok := job.ParseRowKey(s.write.Key)
+		switch {
+		case ok && unit == "":
+			p.job(s)
+		case ok:
+			p.unit(s, unit)
+		}
+	}
+}
+
+// rule records a violation unless it holds.
+func (p patrol) rule(holds bool, s step, rule string) {
+	if !holds {
+		p.world.violate("%s of %s|%s: %s", p.change, s.write.Key.PK, s.write.Key.SK, rule)
+	}
+}
+
+// row holds the rules of every row.
+func (p patrol) row(s step) {
+	p.rule(text(s.next, fieldState) == "" || number(s.next, "schema") == job.Schema, s, "a row has a schema")
+	for field, value := range s.next {
+		if n, ok := value.(int64); ok && n < 0 && field != "rows_estimated" {
+			p.rule(false, s, "field "+field+" is below zero")
+		}
+	}
+	if s.write.Insert && s.old != nil {
+		p.rule(slices.ContainsFunc(s.write.Guards, func(guard job.Guard) bool {
+			_, present := s.old[guard.Field]
+			return present
+		}), s, "an insert replaced a row that it did not look at")
+	}
+	for _, field := range []string{"plan_generation", "part_count", fieldVersion} {
+		if !s.write.Insert && number(s.next, field) < number(s.old, field) {
+			p.rule(false, s, "field "+field+" went backwards")
+		}
+	}
+}
+
+// job holds the rules of a job's row.
+func (p patrol) job(s step) {
+	from, to := job.State(text(s.old, fieldState)), job.State(text(s.next, fieldState))
+	grown := number(s.next, fieldVersion) - number(s.old, fieldVersion)
+	switch {
+	case s.old == nil:
+		p.rule(to == job.StateQueued && grown == 1, s, "a job begins queued with version 1")
+	case from != to:
+		if !job.Legal(from, to) {
+			p.rule(false, s, "a job can't go from "+string(from)+" to "+string(to))
+		}
+		p.rule(grown == 1, s, "a transition counts the version up by one")
+	default:
+		p.rule(grown == 0 || grown == 1, s, "a version grows by one")
+	}
+	p.rule(grown == 0 || p.recorded(s), s, "a new version comes with its audit event")
+	if from.Terminal() && from == to {
+		p.rule(onlyChanged(s, fieldVersion, "downloads", job.FieldDueAt, job.FieldDueBucket, "nudges"), s, "a job that has ended is left alone")
+	}
+	for _, field := range []string{"artifact_key", "publish_key", "snapshot", "plan_generation", "shards", "ceiling"} {
+		was, had := s.old[field]
+		if had && was != s.next[field] {
+			p.rule(false, s, "field "+field+" is fixed once and for all")
+		}
+	}
+	if to == job.StateCompleted && from != to {
+		p.rule(text(s.next, "artifact_key") != "" && s.next["artifact_key"] == s.next["publish_key"], s,
+			"a job completes with the artifact that its publish record names")
+	}
+	if to == job.StatePublishing && from != to {
+		p.rule(number(s.next, "shards_done") == number(s.next, "shards"), s, "a job publishes when all shards are done")
+	}
+	if shards := number(s.next, "shards"); shards > 0 {
+		p.rule(number(s.next, "shards_done") <= shards, s, "more shards are done than there are")
+	}
+	if most := number(s.next, "downloads_max"); most > 0 {
+		p.rule(number(s.next, "downloads") <= most, s, "more downloads than allowed")
+	}
+	p.rule(number(s.next, "shards_done")-number(s.old, "shards_done") == p.shardsEnded(), s,
+		"done shards are counted in the change that ends them")
+	p.due(s, !to.Terminal() || to == job.StateCompleted)
+}
+
+// unit holds the rules of a unit's row.
+func (p patrol) unit(s step, id string) {
+	from, to := job.UnitState(text(s.old, fieldState)), job.UnitState(text(s.next, fieldState))
+	restaged := s.write.Insert && s.old != nil
+	reused := id == job.CleanID && to == job.UnitPending
+	if restaged {
+		p.rule(number(s.old, fieldGeneration) == 0, s, "a plan replaced a shard that was claimed")
+		p.rule(number(s.next, "plan_generation") > number(s.old, "plan_generation"), s, "an older plan replaced a newer one")
+	} else {
+		if !unitLegal(from, to) && !reused {
+			p.rule(false, s, "a unit can't go from "+string(from)+" to "+string(to))
+		}
+		grown := number(s.next, fieldGeneration) - number(s.old, fieldGeneration)
+		p.rule(grown == 0 || grown == 1, s, "a generation grows by one")
+		claimed := to == job.UnitLeased && s.next["owner"] != s.old["owner"]
+		p.rule(!claimed || grown == 1, s, "a unit has two holders of one generation")
+		p.rule(number(s.next, "rows") >= number(s.old, "rows"), s, "progress went backwards")
+		p.rule(from != job.UnitLeased || reused || p.fenced(s), s, "a leased unit was written without its generation")
+	}
+	if list, ok := s.next["parts"].([]string); ok {
+		p.rule(number(s.next, "part_count") == int64(len(list)), s, "the list of parts has another length than its count")
+	}
+	if to == job.UnitLeased {
+		p.rule(number(s.next, "lease_until_ms") > 0 && text(s.next, "owner") != "", s, "a lease has an owner and an end")
+	}
+	p.due(s, !to.Over())
+}
+
+// unitLegal reports whether a unit's row may go from one state to the other.
+func unitLegal(from, to job.UnitState) bool {
+	switch from {
+	case "":
+		return to == job.UnitPending
+	case job.UnitPending:
+		return to == job.UnitPending || to == job.UnitLeased || to == job.UnitRetired
+	case job.UnitLeased:
+		return true
+	case job.UnitWaiting:
+		return to == job.UnitWaiting || to == job.UnitLeased || to == job.UnitRetired
+	case job.UnitDone, job.UnitFailed, job.UnitRetired:
+		return false
+	}
+	return false
+}
+
+// fenced reports whether the write carries the unit's generation, or only says that somebody looked.
+func (p patrol) fenced(s step) bool {
+	return onlyChanged(s, job.FieldDueAt, job.FieldDueBucket, "nudges") || slices.ContainsFunc(s.write.Guards, func(guard job.Guard) bool {
+		return guard.Field == fieldGeneration && guard.Test == job.IsEqual
+	})
+}
+
+// due holds the rule that every unfinished row says when somebody must look at it, and no finished one does.
+func (p patrol) due(s step, unfinished bool) {
+	if unfinished {
+		p.rule(number(s.next, job.FieldDueAt) > 0 && text(s.next, job.FieldDueBucket) == job.DueBucket(s.write.Key), s,
+			"an unfinished row is due some time")
+		return
+	}
+	_, due := s.next[job.FieldDueAt]
+	_, bucket := s.next[job.FieldDueBucket]
+	p.rule(!due && !bucket, s, "a finished row is never due")
+}
+
+// recorded reports whether the change inserts the audit event of the job's new version.
+func (p patrol) recorded(s step) bool {
+	id, _, _ := job.ParseRowKey(s.write.Key)
+	want := job.EventKey(id, number(s.next, fieldVersion), "")
+	return slices.ContainsFunc(p.steps, func(other step) bool { return other.write.Insert && other.write.Key == want })
+}
+
+// shardsEnded counts the shards that the change ends as done.
+func (p patrol) shardsEnded() int64 {
+	var ended int64
+	for _, s := range p.steps {
+		_, unit, _ := job.ParseRowKey(s.write.Key)
+		if _, shard := job.ShardNumber(unit); shard && text(s.old, fieldState) != string(job.UnitDone) &&
+			text(s.next, fieldState) == string(job.UnitDone) {
+			ended++
+		}
+	}
+	return ended
+}
+
+func onlyChanged(s step, fields ...string) bool {
+	for field, value := range s.next {
+		if was, had := s.old[field]; had && same(was, value) || slices.Contains(fields, field) {
+			continue
+		}
+		return false
+	}
+	for field := range s.old {
+		if _, kept := s.next[field]; !kept && !slices.Contains(fields, field) {
+			return false
+		}
+	}
+	return true
+}
+
+func same(a, b job.Value) bool {
+	listA, isList := a.([]string)
+	listB, alsoList := b.([]string)
+	if isList || alsoList {
+		return isList && alsoList && slices.Equal(listA, listB)
+	}
+	return a == b
+}
+
+func text(row job.Fields, field string) string {
+	value, _ := row[field].(string)
+	return value
+}
+
+func number(row job.Fields, field string) int64 {
+	value, _ := row[field].(int64)
+	return value
+}

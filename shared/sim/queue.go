@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sealift/shared/job"
+	"sealift/shared/pipeline"
+)
+
+// Queue holds messages until a test delivers them by hand.
+type Queue struct {
+	world    *World
+	sent     int
+	messages []Message
+}
+
+var _ pipeline.Queue = (*Queue)(nil)
+
+// Message is one message under way.
+type Message struct {
+	// Number identifies the message and counts from 1; a duplicate has a number of its own.
+	Number  int
+	Lane    job.Lane
+	Pointer job.Pointer
+	// Due is the earliest time of a delivery.
+	Due time.Time
+}
+
+// Send puts a message under way.
+func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, delay time.Duration) error {
+	fault, err := q.world.enter(ctx, PortQueue, "Send", pointer.Job+"/"+pointer.Unit)
+	if err != nil {
+		return err
+	}
+	decoded, err := job.DecodePointer(pointer.Encode())
+	if err != nil {
+		return job.Errorf(job.Permanent, "queue_refused", "send: the receiver would refuse the pointer: %w", err)
+	}
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	q.sent++
+	q.messages = append(q.messages, Message{
+		Number: q.sent, Lane: lane, Pointer: decoded, Due: q.world.Clock.Now().Add(max(delay, 0)),
+	})
+	return fault.written(PortQueue, "Send")
+}
+
+// Messages are all messages under way, in the order in which they were sent.
+func (q *Queue) Messages() []Message {
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	return slices.Clone(q.messages)
+}
+
+// Ready are the messages that may be delivered now, in the order in which they were sent.
+func (q *Queue) Ready() []Message {
+	now := q.world.Clock.Now()
+	return slices.DeleteFunc(q.Messages(), func(m Message) bool { return m.Due.After(now) })
+}
+
+// Next is the time at which the next message becomes ready; ok is false when there is none.
+func (q *Queue) Next() (at time.Time, ok bool) {
+	for _, message := range q.Messages() {
+		if !ok || message.Due.Before(at) {
+			at, ok = message.Due, true
+		}
+	}
+	return at, ok
+}
+
+// Take removes a message, to deliver it or to lose it; ok is false when it is not under way.
+func (q *Queue) Take(number int) (message Message, ok bool) {
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	at := q.find(number)
+	if at < 0 {
+		return Message{}, false
+	}
+	message = q.messages[at]
+	q.messages = slices.Delete(q.messages, at, at+1)
+	return message, true
+}
+
+// Duplicate puts a copy of a message under way.
+func (q *Queue) Duplicate(number int) bool {
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	at := q.find(number)
+	if at < 0 {
+		return false
+	}
+	q.again(q.messages[at], q.messages[at].Due)
+	return true
+}
+
+// Return puts a taken message back, as a visibility timeout does when its receiver did not acknowledge it.
+func (q *Queue) Return(message Message, after time.Duration) {
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	q.again(message, q.world.Clock.Now().Add(after))
+}
+
+func (q *Queue) again(message Message, due time.Time) {
+	q.sent++
+	message.Number, message.Due = q.sent, due
+	q.messages = append(q.messages, message)
+}
+
+func (q *Queue) find(number int) int {
+	return slices.IndexFunc(q.messages, func(m Message) bool { return m.Number == number })
+}

@@ -1,0 +1,313 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"sealift/shared/checksum"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/pipeline"
+)
+
+// Store is the bucket.
+type Store struct {
+	world          *World
+	partBytesMin   int64
+	credentialsEnd time.Time
+
+	objects map[string]*blob
+	uploads map[string]*upload
+	// written remembers the content of every key that ever had an object, as keys are never reused.
+	written map[string]uint64
+	created int
+}
+
+var _ pipeline.Store = (*Store)(nil)
+
+// blob is an object's content and description.
+type blob struct {
+	pipeline.Object
+	contentType string
+	data        []byte
+	modified    time.Time
+}
+
+// upload is an unfinished multipart upload.
+type upload struct {
+	id          string
+	key         string
+	contentType string
+	started     time.Time
+	parts       map[int64]part
+}
+
+type part struct {
+	job.Part
+	data []byte
+}
+
+func newStore(w *World, opt Options) *Store {
+	least := opt.PartBytesMin
+	if least == 0 {
+		least = limits.StorePartBytesMin
+	}
+	return &Store{
+		world: w, partBytesMin: least, credentialsEnd: opt.CredentialsEnd,
+		objects: map[string]*blob{}, uploads: map[string]*upload{}, written: map[string]uint64{},
+	}
+}
+
+// begin enters a call and locks the world; on success the caller must end with unlock.
+func (s *Store) begin(ctx context.Context, method, subject string) (Fault, func(), error) {
+	fault, err := s.world.enter(ctx, PortStore, method, subject)
+	if err != nil {
+		return Fault{}, nil, err
+	}
+	s.world.mu.Lock()
+	return fault, s.world.mu.Unlock, nil
+}
+
+func refusal(code, format string, args ...any) error {
+	return job.Errorf(job.Permanent, code, format, args...)
+}
+
+// Put creates a small object in one call.
+func (s *Store) Put(ctx context.Context, object pipeline.NewObject, data []byte) (pipeline.Object, error) {
+	fault, unlock, err := s.begin(ctx, "Put", object.Key)
+	if err != nil {
+		return pipeline.Object{}, err
+	}
+	defer unlock()
+	if err := s.checkFree("put", object.Key); err != nil {
+		return pipeline.Object{}, err
+	}
+	made := s.keep(object.Key, object.ContentType, slices.Clone(data))
+	return lost(fault, "Put", made)
+}
+
+// CreateUpload begins a multipart upload.
+func (s *Store) CreateUpload(ctx context.Context, object pipeline.NewObject) (string, error) {
+	fault, unlock, err := s.begin(ctx, "CreateUpload", object.Key)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if object.Key == "" {
+		return "", refusal("store_refused", "create upload: the key is empty")
+	}
+	s.created++
+	id := fmt.Sprintf("upload-%06d", s.created)
+	s.uploads[id] = &upload{
+		id: id, key: object.Key, contentType: object.ContentType, started: s.world.Clock.Now(), parts: map[int64]part{},
+	}
+	return lost(fault, "CreateUpload", id)
+}
+
+// PutPart writes one part.
+func (s *Store) PutPart(ctx context.Context, to job.Upload, number int64, data []byte, crc64 uint64) (string, error) {
+	fault, unlock, err := s.begin(ctx, "PutPart", to.Key)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	u, err := s.open("put part", to)
+	if err != nil {
+		return "", err
+	}
+	if sum := uint64(checksum.Sum64(data)); sum != crc64 {
+		return "", refusal("checksum_mismatch", "put part %d of %s: the bytes have checksum %016x, not %016x", number, to.Key, sum, crc64)
+	}
+	made, err := u.put(number, slices.Clone(data), crc64)
+	if err != nil {
+		return "", err
+	}
+	return lost(fault, "PutPart", made.ETag)
+}
+
+// CopyPart writes one part from bytes of another object.
+func (s *Store) CopyPart(ctx context.Context, to job.Upload, number int64, from pipeline.Slice) (job.Part, error) {
+	fault, unlock, err := s.begin(ctx, "CopyPart", to.Key)
+	if err != nil {
+		return job.Part{}, err
+	}
+	defer unlock()
+	u, err := s.open("copy part", to)
+	if err != nil {
+		return job.Part{}, err
+	}
+	data, err := s.slice("copy part", from)
+	if err != nil {
+		return job.Part{}, err
+	}
+	made, err := u.put(number, data, uint64(checksum.Sum64(data)))
+	if err != nil {
+		return job.Part{}, err
+	}
+	return lost(fault, "CopyPart", made)
+}
+
+func (s *Store) open(operation string, at job.Upload) (*upload, error) {
+	u, ok := s.uploads[at.ID]
+	if !ok || u.key != at.Key {
+		return nil, refusal("upload_missing", "%s: upload %s of %s does not exist", operation, at.ID, at.Key)
+	}
+	return u, nil
+}
+
+func (u *upload) put(number int64, data []byte, crc64 uint64) (job.Part, error) {
+	if number < 1 || number > limits.StorePartsMax {
+		return job.Part{}, refusal("part_invalid", "part %d of %s: numbers are 1 to %d", number, u.key, limits.StorePartsMax)
+	}
+	made := job.Part{Number: number, ETag: etag(crc64, len(data)), Bytes: int64(len(data)), CRC64: crc64}
+	u.parts[number] = part{Part: made, data: data}
+	return made, nil
+}
+
+// etag depends on the content alone, as the store's does.
+func etag(crc64 uint64, size int) string { return fmt.Sprintf("%016x%x", crc64, size) }
+
+// CompleteUpload makes the object of exactly these parts, if no object has the key.
+func (s *Store) CompleteUpload(
+	ctx context.Context, at job.Upload, parts []job.Part, want pipeline.Object,
+) (pipeline.Object, error) {
+	fault, unlock, err := s.begin(ctx, "CompleteUpload", at.Key)
+	if err != nil {
+		return pipeline.Object{}, err
+	}
+	defer unlock()
+	u, err := s.open("complete upload", at)
+	if err != nil {
+		return pipeline.Object{}, err
+	}
+	data, err := s.assemble(u, parts)
+	if err != nil {
+		return pipeline.Object{}, err
+	}
+	if sum := uint64(checksum.Sum64(data)); sum != want.CRC64 || int64(len(data)) != want.Bytes {
+		return pipeline.Object{}, refusal("checksum_mismatch",
+			"complete upload %s: the parts have %d bytes and checksum %016x, not %d and %016x", at.Key, len(data), sum, want.Bytes, want.CRC64)
+	}
+	if err := s.checkFree("complete upload", at.Key); err != nil {
+		return pipeline.Object{}, err
+	}
+	delete(s.uploads, at.ID)
+	made := s.keep(at.Key, u.contentType, data)
+	return lost(fault, "CompleteUpload", made)
+}
+
+func (s *Store) assemble(u *upload, parts []job.Part) ([]byte, error) {
+	if len(parts) == 0 {
+		return nil, refusal("part_invalid", "complete upload %s: no parts are listed", u.key)
+	}
+	var data []byte
+	last := int64(0)
+	for i, listed := range parts {
+		have, ok := u.parts[listed.Number]
+		switch {
+		case listed.Number <= last:
+			return nil, refusal("part_invalid", "complete upload %s: part %d follows part %d", u.key, listed.Number, last)
+		case !ok || have.ETag != listed.ETag:
+			return nil, refusal("part_invalid", "complete upload %s: part %d is not the one that is listed", u.key, listed.Number)
+		case i < len(parts)-1 && have.Bytes < s.partBytesMin:
+			return nil, refusal("part_invalid",
+				"complete upload %s: part %d has %d bytes; all but the last need %d", u.key, listed.Number, have.Bytes, s.partBytesMin)
+		}
+		data, last = append(data, have.data...), listed.Number
+	}
+	return data, nil
+}
+
+func (s *Store) checkFree(operation, key string) error {
+	if key == "" {
+		return refusal("store_refused", "%s: the key is empty", operation)
+	}
+	if _, exists := s.objects[key]; exists {
+		return refusal("object_exists", "%s: %s exists already", operation, key)
+	}
+	return nil
+}
+
+func (s *Store) keep(key, contentType string, data []byte) pipeline.Object {
+	sum := uint64(checksum.Sum64(data))
+	if was, reused := s.written[key]; reused && was != sum {
+		s.world.violate("key %s was used again for another content", key)
+	}
+	s.written[key] = sum
+	made := pipeline.Object{Key: key, ETag: etag(sum, len(data)), Bytes: int64(len(data)), CRC64: sum}
+	s.objects[key] = &blob{Object: made, contentType: contentType, data: data, modified: s.world.Clock.Now()}
+	return made
+}
+
+// Parts lists the parts an upload holds now, by number.
+func (s *Store) Parts(ctx context.Context, at job.Upload) ([]job.Part, error) {
+	fault, unlock, err := s.begin(ctx, "Parts", at.Key)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	u, err := s.open("list parts", at)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]job.Part, 0, len(u.parts))
+	for _, number := range slices.Sorted(maps.Keys(u.parts)) {
+		parts = append(parts, u.parts[number].Part)
+	}
+	return parts, fault.read(PortStore, "Parts")
+}
+
+// Stat describes an object.
+func (s *Store) Stat(ctx context.Context, key string) (pipeline.Object, bool, error) {
+	fault, unlock, err := s.begin(ctx, "Stat", key)
+	if err != nil {
+		return pipeline.Object{}, false, err
+	}
+	defer unlock()
+	if err := fault.read(PortStore, "Stat"); err != nil {
+		return pipeline.Object{}, false, err
+	}
+	object, ok := s.objects[key]
+	if !ok {
+		return pipeline.Object{}, false, nil
+	}
+	return object.Object, true, nil
+}
+
+// Read reads bytes of an object into memory.
+func (s *Store) Read(ctx context.Context, from pipeline.Slice) ([]byte, error) {
+	fault, unlock, err := s.begin(ctx, "Read", from.Key)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	data, err := s.slice("read", from)
+	if err != nil {
+		return nil, err
+	}
+	return data, fault.read(PortStore, "Read")
+}
+
+func (s *Store) slice(operation string, from pipeline.Slice) ([]byte, error) {
+	object, ok := s.objects[from.Key]
+	switch {
+	case !ok:
+		return nil, refusal("object_missing", "%s: %s does not exist", operation, from.Key)
+	case from.ETag != "" && from.ETag != object.ETag:
+		return nil, refusal("object_changed", "%s: %s is not the version that was named", operation, from.Key)
+	case from.From < 0 || from.From >= from.To || from.To > object.Bytes:
+		return nil, refusal("range_invalid", "%s: bytes %d to %d of %s, which has %d", operation, from.From, from.To, from.Key, object.Bytes)
+	}
+	return slices.Clone(object.data[from.From:from.To]), nil
+}
+
+func lost[T any](fault Fault, method string, made T) (T, error) {
+	var nothing T
+	if err := fault.written(PortStore, method); err != nil {
+		return nothing, err
+	}
+	return made, nil
+}
