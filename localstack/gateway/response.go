@@ -36,7 +36,7 @@ func parseResponse(payload []byte) (response, error) {
 		return response{}, errors.New("answer is no JSON")
 	}
 	var text string
-	if json.Unmarshal(payload, &text) == nil {
+	if payload[0] == '"' && json.Unmarshal(payload, &text) == nil {
 		payload = []byte(text)
 	}
 	return response{status: http.StatusOK, headers: map[string]string{"content-type": "application/json"}, body: payload}, nil
