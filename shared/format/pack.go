@@ -8,15 +8,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// packer compresses blocks so that what it appends for one block can follow what it appended for the block before, in
-// this part or in any other. Its output depends on the blocks since reset and on nothing else; that is what makes a
-// part the same whoever writes it. Another release of the compression library may give other bytes for the same rows,
-// but every mixture of parts is a valid file.
+// packer compresses the blocks of one part so that what it appends for one block can follow what was appended for the
+// block before, in this part or in any other. Every part has a packer of its own, so that its bytes depend on its blocks
+// and on nothing else whoever writes it. Another release of the compression library may give other bytes for the same
+// rows, but every mixture of parts is a valid file.
 type packer interface {
-	// reset forgets the blocks so far, as every part is packed on its own.
-	reset()
-	// prefix is what a file begins with.
-	prefix() []byte
 	// pack appends the compressed block.
 	pack(dst, block []byte) ([]byte, error)
 }
@@ -33,11 +29,16 @@ func newPacker(spec Spec) (packer, error) {
 	return plain{}, nil
 }
 
+// prefix is what the file begins with before its first block.
+func prefix(spec Spec) string {
+	if spec.Compression == Gzip {
+		return gzipHeader
+	}
+	return ""
+}
+
 // plain stores blocks as they are.
 type plain struct{}
-
-func (plain) reset()         {}
-func (plain) prefix() []byte { return nil }
 
 func (plain) pack(dst, block []byte) ([]byte, error) { return append(dst, block...), nil }
 
@@ -71,10 +72,6 @@ func newGzipPacker() (*gzipPacker, error) {
 	p.w = w
 	return p, nil
 }
-
-func (p *gzipPacker) reset() { p.w.Reset(&p.sink) }
-
-func (p *gzipPacker) prefix() []byte { return []byte(gzipHeader) }
 
 func (p *gzipPacker) pack(dst, block []byte) ([]byte, error) {
 	if len(block) == 0 {
@@ -110,10 +107,6 @@ func newZstdPacker() (*zstdPacker, error) {
 	}
 	return &zstdPacker{w: w}, nil
 }
-
-func (p *zstdPacker) reset() {}
-
-func (p *zstdPacker) prefix() []byte { return nil }
 
 // pack also writes a frame for an empty block, so that a file without a byte of text is still a zstd file.
 func (p *zstdPacker) pack(dst, block []byte) ([]byte, error) { return p.w.EncodeAll(block, dst), nil }

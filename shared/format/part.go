@@ -69,14 +69,15 @@ type PartOptions struct {
 type PartWriter struct {
 	spec    Spec
 	encoder encoder
-	packer  packer
 	first   bool
 	cut     Cut
 	width   int
 
-	part  Part
-	block []byte
-	full  bool
+	part Part
+	// packer is that of the open part; nil until it has a block.
+	packer packer
+	block  []byte
+	full   bool
 	// opened tells that the open part holds something, be it only the file's beginning.
 	opened bool
 }
@@ -86,12 +87,8 @@ func NewPartWriter(spec Spec, opt PartOptions) (*PartWriter, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	packer, err := newPacker(spec)
-	if err != nil {
-		return nil, job.Errorf(job.Resource, "compressor_unavailable", "start the compressor %s: %w", spec.Compression, err)
-	}
 	w := &PartWriter{
-		spec: spec, encoder: newEncoder(spec), packer: packer, first: opt.First, cut: opt.Cut.orLimits(),
+		spec: spec, encoder: newEncoder(spec), first: opt.First, cut: opt.Cut.orLimits(),
 		width: len(spec.Columns) + spec.Keys,
 	}
 	w.begin(opt.PartIndex, nil)
@@ -165,10 +162,9 @@ func (w *PartWriter) ready(b *row.Batch) error {
 // begin opens part index in buf.
 func (w *PartWriter) begin(index int, buf []byte) {
 	w.part = Part{Index: index, Data: buf[:0]}
-	w.block, w.full, w.opened = w.block[:0], false, false
-	w.packer.reset()
+	w.block, w.packer, w.full, w.opened = w.block[:0], nil, false, false
 	if w.first && index == 0 {
-		w.part.Data = append(w.part.Data, w.packer.prefix()...)
+		w.part.Data = append(w.part.Data, prefix(w.spec)...)
 		w.block = w.encoder.AppendHeader(w.block)
 		w.opened = true
 	}
@@ -176,6 +172,13 @@ func (w *PartWriter) begin(index int, buf []byte) {
 
 // flush packs the open block into the part.
 func (w *PartWriter) flush() error {
+	if w.packer == nil {
+		packer, err := newPacker(w.spec)
+		if err != nil {
+			return job.Errorf(job.Resource, "compression_failed", "start to compress part %d: %w", w.part.Index, err)
+		}
+		w.packer = packer
+	}
 	room := w.partBytes(w.part.Index) + w.cut.BlockBytes
 	data, err := w.packer.pack(slices.Grow(w.part.Data, max(0, room-len(w.part.Data))), w.block)
 	if err != nil {

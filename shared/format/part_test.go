@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -254,5 +255,80 @@ func TestARowIsHashedTheSameInEveryOrder(t *testing.T) {
 	backward += take(t, w).RowsHash
 	if forward.RowsHash != backward {
 		t.Errorf("the rows hash to %x forward and %x backward", forward.RowsHash, backward)
+	}
+}
+
+func TestPartsOfUsualBlocksAreTheSameFromWhicheverWriter(t *testing.T) {
+	t.Parallel()
+	b := ordinary(5000)
+	for _, compression := range compressions() {
+		spec, cut := orders(format.CSV, compression), format.Cut{PartBytes: 1 << 20}
+		w := newWriter(t, spec, format.PartOptions{First: true, Cut: cut})
+		fresh := newWriter(t, spec, format.PartOptions{First: true, Cut: cut})
+		for r, parts := 0, 0; parts < 4; r++ {
+			full, err := w.Append(b, r%5000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := fresh.Append(b, r%5000)
+			if err != nil || again != full {
+				t.Fatalf("%s: row %d: full is %v and %v, %v", compression, r, full, again, err)
+			}
+			if !full {
+				continue
+			}
+			if diff := cmp.Diff(take(t, w), take(t, fresh), cmp.Comparer(bytes.Equal)); diff != "" {
+				t.Fatalf("%s: part %d differs:\n%.500s", compression, parts, diff)
+			}
+			parts++
+			fresh = newWriter(t, spec, format.PartOptions{First: true, Cut: cut, PartIndex: parts})
+		}
+	}
+}
+
+func TestTheSuffixEndsTheGzipMember(t *testing.T) {
+	t.Parallel()
+	spec := orders(format.CSV, format.Gzip)
+	got := format.Suffix(spec, 0xcbf43926, 5<<30+9)
+	if want := []byte("\x03\x00\x26\x39\xf4\xcb\x09\x00\x00\x40"); !bytes.Equal(got, want) {
+		t.Errorf("suffix is % x, want % x", got, want)
+	}
+	for _, compression := range []format.Compression{format.None, format.Zstd} {
+		if got := format.Suffix(orders(format.CSV, compression), 1, 1); len(got) > 0 {
+			t.Errorf("%s has a suffix of %d bytes", compression, len(got))
+		}
+	}
+}
+
+func TestEveryRowHasEveryColumnWhateverIsNull(t *testing.T) {
+	t.Parallel()
+	b := &row.Batch{}
+	b.Reset(3)
+	for r := range 12 {
+		if r < 10 {
+			b.AppendNull()
+		} else {
+			b.AppendString("late")
+		}
+		b.AppendNull()
+		b.AppendString("k")
+	}
+	spec := format.Spec{
+		Format: format.CSV, Compression: format.None, Keys: 1, InvalidUTF8: format.Fail,
+		Columns: []row.Column{{Name: "first", Kind: row.String}, {Name: "last", Kind: row.Int64}},
+		CSV:     format.CSVOptions{Delimiter: ',', Quote: '"', LineEnd: "\n", Header: true},
+	}
+	parts := write(t, newWriter(t, spec, format.PartOptions{First: true}), b, 0, 12)
+	if got, want := string(parts[0].Data), "first,last\n"+strings.Repeat(",\n", 10)+"late,\nlate,\n"; got != want {
+		t.Errorf("the file is %q, want %q", got, want)
+	}
+	if parts[0].Counters.Nulls != 22 {
+		t.Errorf("%d NULLs are counted, want 22", parts[0].Counters.Nulls)
+	}
+	spec.Format, spec.CSV = format.JSONL, format.CSVOptions{}
+	parts = write(t, newWriter(t, spec, format.PartOptions{First: true}), b, 0, 12)
+	want := strings.Repeat(`{"first":null,"last":null}`+"\n", 10) + strings.Repeat(`{"first":"late","last":null}`+"\n", 2)
+	if got := string(parts[0].Data); got != want {
+		t.Errorf("the file is %q, want %q", got, want)
 	}
 }

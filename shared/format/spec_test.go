@@ -1,0 +1,73 @@
+package format_test
+
+import (
+	"strings"
+	"testing"
+
+	"sealift/shared/format"
+	"sealift/shared/row"
+)
+
+func TestExtensionAndContentTypeSayWhatTheFileIs(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name        format.Name
+		compression format.Compression
+		extension   string
+		contentType string
+	}{
+		{format.CSV, format.None, "csv", "text/csv; charset=utf-8; header=present"},
+		{format.CSV, format.Gzip, "csv.gz", "application/gzip"},
+		{format.CSV, format.Zstd, "csv.zst", "application/zstd"},
+		{format.JSONL, format.None, "jsonl", "application/x-ndjson"},
+		{format.JSONL, format.Gzip, "jsonl.gz", "application/gzip"},
+		{format.JSONL, format.Zstd, "jsonl.zst", "application/zstd"},
+	}
+	for _, c := range cases {
+		spec := orders(c.name, c.compression)
+		if got := format.Extension(spec); got != c.extension {
+			t.Errorf("%s %s: extension is %q, want %q", c.name, c.compression, got, c.extension)
+		}
+		if got := format.ContentType(spec); got != c.contentType {
+			t.Errorf("%s %s: content type is %q, want %q", c.name, c.compression, got, c.contentType)
+		}
+	}
+	spec := orders(format.CSV, format.None)
+	spec.CSV.Header = false
+	if got := format.ContentType(spec); got != "text/csv; charset=utf-8; header=absent" {
+		t.Errorf("without a header the content type is %q", got)
+	}
+}
+
+func TestASpecThatCantBeWrittenIsRefusedWithEveryFault(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name   string
+		change func(*format.Spec)
+		text   string
+	}{
+		{"format", func(s *format.Spec) { s.Format = "xls" }, `format "xls" must be one of csv, jsonl`},
+		{"compression", func(s *format.Spec) { s.Compression = "" }, "must be one of none, gzip, zstd"},
+		{"rule", func(s *format.Spec) { s.InvalidUTF8 = "" }, "must be fail or replace"},
+		{"keys", func(s *format.Spec) { s.Keys = -1 }, "must not be negative"},
+		{"options", func(s *format.Spec) { s.CSV.Delimiter = 'x' }, "delimiter"},
+		{"guard", func(s *format.Spec) { s.Format = format.JSONL }, "formula guard is for csv"},
+		{"no columns", func(s *format.Spec) { s.Columns = nil }, "1 to 1024 columns, not 0"},
+		{"too many columns", func(s *format.Spec) { s.Columns = make([]row.Column, 1025) }, "not 1025"},
+		{"no name", func(s *format.Spec) { s.Columns[2].Name = "" }, "column 3 needs a name"},
+		{"bad name", func(s *format.Spec) { s.Columns[2].Name = "\xff" }, "must be UTF-8"},
+		{"doubled name", func(s *format.Spec) { s.Columns[2].Name = "id" }, `"id" must not appear twice`},
+		{"kind", func(s *format.Spec) { s.Columns[2].Kind = "money" }, `kind "money" of column "note"`},
+	}
+	for _, c := range cases {
+		spec := orders(format.CSV, format.None)
+		c.change(&spec)
+		_, err := format.NewPartWriter(spec, format.PartOptions{})
+		wantError(t, err, "invalid", "format_invalid", c.text)
+	}
+	err := format.Spec{}.Validate()
+	wantError(t, err, "invalid", "format_invalid", "format", "compression", "UTF-8", "columns")
+	if strings.Count(err.Error(), ";") < 3 {
+		t.Errorf("not every fault is reported: %v", err)
+	}
+}
