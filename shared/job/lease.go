@@ -1,8 +1,10 @@
 package job
 
 import (
+	"fmt"
 	"time"
 
+	"sealift/shared/audit"
 	"sealift/shared/limits"
 )
 
@@ -134,9 +136,15 @@ func (j Job) FinishShard(unit Unit, object StagedObject, now time.Time) Change {
 	return Change{name: "finish_shard", writes: []Write{w, count}}
 }
 
-// Finish ends a clean unit.
-func (u Unit) Finish(now time.Time) Change {
-	return Change{name: "finish", writes: []Write{u.finish(now, AttemptDone, Failure{})}}
+// Cleaned ends a clean unit and records what it removed.
+func (j Job) Cleaned(unit Unit, detail map[string]string, now time.Time) Change {
+	event := audit.Event{
+		Job: j.ID, Tenant: j.Tenant, Action: audit.Cleaned, Actor: System, AtMilli: now.UnixMilli(), Version: j.Version, Detail: detail,
+	}
+	return Change{name: "cleaned", writes: []Write{
+		unit.finish(now, AttemptDone, Failure{}),
+		insertEvent(event, fmt.Sprintf("#%s%06d", CleanID, unit.Generation)),
+	}}
 }
 
 // Release gives the unit back unfinished so that the next attempt need not wait for the lease to end. It costs no
@@ -153,6 +161,18 @@ func (u Unit) Retry(failure Failure, now, at time.Time) Change {
 	w.Set = append(w.Set, Field{"faults", u.Faults + 1})
 	w.Set = append(w.Set, due(w.Key, at)...)
 	return Change{name: "retry", writes: []Write{w}}
+}
+
+// Postpone gives the unit back until at because it has to wait for something else; it costs no budget.
+func (u Unit) Postpone(now, at time.Time) Change {
+	w := u.ended(now, AttemptReleased, Failure{}, UnitWaiting)
+	w.Set = append(w.Set, due(w.Key, at)...)
+	return Change{name: "postpone", writes: []Write{w}}
+}
+
+// GiveUp leaves a clean unit to a person: what it could not remove is still there and its history says why.
+func (u Unit) GiveUp(failure Failure, now time.Time) Change {
+	return Change{name: "give_up", writes: []Write{u.finish(now, AttemptFailed, failure)}}
 }
 
 // Retire ends a unit whose job has ended. The generation grows, so that a worker still at it is fenced.

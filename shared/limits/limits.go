@@ -72,6 +72,8 @@ const (
 	// StagePerWrite is how many units one write of a plan stages, StageParallel how many such writes are under way.
 	StagePerWrite = 100
 	StageParallel = 4
+	// CopyParallel is how many part copies of one assembly are under way.
+	CopyParallel = 4
 	// UnitPage is how many units are read at a time.
 	UnitPage = 100
 	// BackoffBase and BackoffMax bound the retry delay: full jitter over BackoffBase doubled at each fault.
@@ -79,6 +81,10 @@ const (
 	BackoffMax  = 10 * time.Minute
 	// HistoryMax is how many past attempts a unit's row keeps.
 	HistoryMax = 20
+	// OrphanPage is how many stored objects or uploads of one root a sweep looks at.
+	OrphanPage = 200
+	// CleanPage is how many objects or uploads of one job a clean-up lists at a time.
+	CleanPage = 500
 	// OrphanAge is how old a stored object or upload must be before a sweep may call it an orphan.
 	OrphanAge = 24 * time.Hour
 	// MessageDelayMax is the longest delay a queue offers; longer ones are schedules.
@@ -98,6 +104,18 @@ const (
 
 // Requests.
 const (
+	// KeyMemory is how long an Idempotency-Key is remembered: longer than any queue's retention and replay window.
+	KeyMemory = 30 * 24 * time.Hour
+	// DerivedKeyWindow is within what time the same request without a key is the same job.
+	DerivedKeyWindow = 5 * time.Minute
+	// JobsPage and EventsPage bound one page of a listing; JobsPageDefault is the size when none is asked for.
+	JobsPageDefault = 20
+	JobsPage        = 100
+	EventsPage      = 100
+	// ListReads is how many reads one page of a listing may take.
+	ListReads = 20
+	// LiveShardsMax is up to how many shards a status adds up what unfinished ones have written.
+	LiveShardsMax          = 200
 	RequestBytesMax        = 256 << 10
 	IdempotencyKeyBytesMax = 255
 	ColumnsMax             = 1024

@@ -1,0 +1,203 @@
+package definition
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/row"
+)
+
+// Fault is one thing that is wrong with a definition: where (a JSON pointer), what, and what is allowed.
+type Fault struct {
+	Pointer string `json:"pointer"`
+	Detail  string `json:"detail"`
+}
+
+// Faults are all that is wrong with a definition, in the order of its fields.
+type Faults []Fault
+
+// Error lists every fault on a line of its own.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.Pointer + ": " + fault.Detail
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Decode reads a definition from JSON, refuses unknown fields, fills in defaults and validates it. A faulty definition
+// gives a *job.Error of kind Invalid whose cause is Faults.
+func Decode(text []byte) (Definition, error) {
+	var d Definition
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&d); err != nil {
+		return Definition{}, invalid(Faults{{Pointer: pointerOf(err), Detail: describe(err)}})
+	}
+	if decoder.More() {
+		return Definition{}, invalid(Faults{{Pointer: "", Detail: "there is more text after the definition"}})
+	}
+	d.fillIn()
+	if faults := d.validate(); len(faults) > 0 {
+		return Definition{}, invalid(faults)
+	}
+	return d, nil
+}
+
+func invalid(faults Faults) error {
+	return &job.Error{Kind: job.Invalid, Code: "definition_invalid", Field: faults[0].Pointer,
+		Detail: "the definition has faults", Err: faults}
+}
+
+func pointerOf(err error) string {
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		return "/" + strings.ReplaceAll(wrongType.Field, ".", "/")
+	}
+	return ""
+}
+
+func describe(err error) string {
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		return fmt.Sprintf("is a %s, must be a %s", wrongType.Value, wrongType.Type)
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
+func (d *Definition) fillIn() {
+	if d.Schema == 0 {
+		d.Schema = 1
+	}
+	if d.Lane == "" {
+		d.Lane = job.Bulk
+	}
+	if d.InvalidUTF8 == "" {
+		d.InvalidUTF8 = "fail"
+	}
+	if len(d.Compressions) == 0 {
+		d.Compressions = []string{"gzip", "none", "zstd"}
+	}
+	if len(d.Formats) == 0 {
+		d.Formats = []string{"csv", "jsonl"}
+	}
+	defaultInt(&d.Limits.SpanDaysMax, 366)
+	defaultInt(&d.Limits.RetentionDays, 7)
+	defaultInt(&d.Limits.LinkSecondsMax, 300)
+	defaultInt(&d.Limits.ActiveJobsMax, 10)
+	defaultInt(&d.Limits.DownloadsMax, 100)
+	defaultInt(&d.Limits.ShardRows, limits.ShardRows)
+}
+
+func defaultInt[N int | int64](field *N, value N) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// checker gathers faults.
+type checker struct{ faults Faults }
+
+func (c *checker) must(ok bool, pointer, format string, args ...any) {
+	if !ok {
+		c.faults = append(c.faults, Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (d Definition) validate() Faults {
+	c := &checker{}
+	c.must(d.Schema == 1, "/schema", "is %d; this release reads 1", d.Schema)
+	c.must(validName(d.Name), "/name", "is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter", d.Name)
+	c.must(d.Lane == job.Bulk || d.Lane == job.Realtime, "/lane", "is %q; allowed are %q and %q", d.Lane, job.Bulk, job.Realtime)
+	c.must(d.InvalidUTF8 == "fail" || d.InvalidUTF8 == "replace", "/invalid_utf8", "is %q; allowed are fail and replace", d.InvalidUTF8)
+	c.must(d.Consistency.Kind == "cutoff", "/consistency/kind", "is %q; a table can give cutoff", d.Consistency.Kind)
+	c.must(d.Consistency.Promise != "", "/consistency/promise", "is missing; say what later updates and deletes do to the file")
+	for i, name := range d.Formats {
+		c.must(name == "csv" || name == "jsonl", at("/formats", i), "is %q; allowed are csv and jsonl", name)
+	}
+	for i, name := range d.Compressions {
+		c.must(slices.Contains([]string{"none", "gzip", "zstd"}, name), at("/compressions", i), "is %q; allowed are none, gzip and zstd", name)
+	}
+	d.validateSource(c)
+	d.validateColumns(c)
+	d.validateLimits(c)
+	return c.faults
+}
+
+func (d Definition) validateSource(c *checker) {
+	s := d.Source
+	c.must(validName(s.Connection), "/source/connection", "is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter", s.Connection)
+	c.must(s.Table != "", "/source/table", "is missing")
+	c.must(s.TenantColumn.Name != "", "/source/tenant_column/name", "is missing; every query is restricted to one tenant")
+	c.must(s.TenantColumn.Kind == row.String || s.TenantColumn.Kind == row.Int64, "/source/tenant_column/kind",
+		"is %q; allowed are string and int64", s.TenantColumn.Kind)
+	c.must(s.TimeColumn.Name != "", "/source/time_column/name", "is missing; the cutoff needs a business time")
+	c.must(slices.Contains([]row.Kind{row.Timestamp, row.DateTime, row.Date}, s.TimeColumn.Kind), "/source/time_column/kind",
+		"is %q; allowed are timestamp, datetime and date", s.TimeColumn.Kind)
+	c.must(len(s.Key) > 0, "/source/key", "is empty; name the columns of a unique order, business time first")
+	for i, column := range s.Key {
+		c.must(column.Name != "", at("/source/key", i)+"/name", "is missing")
+		c.must(column.Kind.Orderable(), at("/source/key", i)+"/kind", "is %q, which has no order that a source and Sealift agree on", column.Kind)
+	}
+}
+
+func (d Definition) validateColumns(c *checker) {
+	c.must(len(d.Columns) > 0, "/columns", "is empty; list what may be exported")
+	c.must(len(d.Columns) <= limits.ColumnsMax, "/columns", "has %d columns; at most %d", len(d.Columns), limits.ColumnsMax)
+	seen := map[string]bool{}
+	for i, column := range d.Columns {
+		where := at("/columns", i)
+		c.must(column.Name != "", where+"/name", "is missing")
+		c.must(!seen[column.Name], where+"/name", "is %q, as another column's", column.Name)
+		seen[column.Name] = true
+		c.must(column.Kind.Valid(), where+"/kind", "is %q; allowed are %v", column.Kind, row.Kinds())
+		c.must(column.Scale == nil || (column.Kind == row.Decimal && *column.Scale >= 0), where+"/scale", "is only for decimal columns and not negative")
+		for k, op := range column.Ops {
+			c.must(slices.Contains(row.Ops(), op), at(where+"/filter", k), "is %q; allowed are %v", op, row.Ops())
+		}
+		if column.Mask == nil {
+			continue
+		}
+		switch column.Mask.Kind {
+		case MaskNull:
+		case MaskRedact, MaskLast4:
+			c.must(column.Kind == row.String, where+"/mask/kind", "is %q, which is for string columns; use null", column.Mask.Kind)
+		default:
+			c.must(false, where+"/mask/kind", "is %q; allowed are null, redact and last4", column.Mask.Kind)
+		}
+	}
+}
+
+func (d Definition) validateLimits(c *checker) {
+	bounds := []struct {
+		name       string
+		value      int64
+		least, top int64
+	}{
+		{"span_days_max", int64(d.Limits.SpanDaysMax), 1, 36_600},
+		{"rows_max", d.Limits.RowsMax, 0, 1 << 50},
+		{"active_jobs_max", d.Limits.ActiveJobsMax, 1, 10_000},
+		{"downloads_max", d.Limits.DownloadsMax, 1, 1_000_000},
+		{"retention_days", int64(d.Limits.RetentionDays), 1, 3650},
+		{"shard_rows", d.Limits.ShardRows, 1_000, 100_000_000},
+		{"link_seconds_max", int64(d.Limits.LinkSecondsMax), 30, 3600},
+	}
+	for _, bound := range bounds {
+		c.must(bound.value >= bound.least && bound.value <= bound.top, "/limits/"+bound.name,
+			"is %d; allowed are %d to %d", bound.value, bound.least, bound.top)
+	}
+}
+
+func at(pointer string, index int) string { return fmt.Sprintf("%s/%d", pointer, index) }
+
+func validName(name string) bool {
+	if name == "" || len(name) > 64 || name[0] < 'a' || name[0] > 'z' {
+		return false
+	}
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}

@@ -1,0 +1,140 @@
+package pipeline
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"sealift/shared/job"
+	"sealift/shared/limits"
+)
+
+// Cleaner removes what a job that has ended leaves behind. Removing is a unit like any other: claimed, fenced, retried,
+// and left to a person when it can't be done.
+type Cleaner struct {
+	Worker
+
+	Store Store
+	Keys  Keys
+}
+
+// Clean runs a job's clean unit.
+func (c Cleaner) Clean(ctx context.Context, pointer job.Pointer) error {
+	return c.Run(ctx, pointer, c.work)
+}
+
+func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {
+	if !j.State.Terminal() {
+		return job.Errorf(job.Permanent, "clean_early", "the job is %s; only a job that has ended is cleaned", j.State)
+	}
+	quiet, err := c.retire(ctx, j)
+	if err != nil {
+		return err
+	}
+	now := c.Ledger.Now()
+	if quiet.After(now) {
+		// A worker may still be sure of its lease and write; it can't commit any more, and it stops before this.
+		return c.Ledger.Apply(ctx, held.Unit().Postpone(now, quiet.Add(time.Second)))
+	}
+	removed := removal{store: c.Store, keep: keptKeys(j, held.Unit().Scope), etags: map[string]string{j.Artifact.Key: j.Artifact.ETag}}
+	for _, prefix := range c.Keys.Prefixes(j.Tenant, j.ID) {
+		if err := removed.uploads(ctx, prefix); err != nil {
+			return err
+		}
+		if err := removed.objects(ctx, prefix); err != nil {
+			return err
+		}
+	}
+	return c.Ledger.Apply(ctx, j.Cleaned(held.Unit(), map[string]string{
+		"scope":   string(held.Unit().Scope),
+		"objects": strconv.Itoa(removed.objectCount),
+		"uploads": strconv.Itoa(removed.uploadCount),
+	}, c.Ledger.Now()))
+}
+
+// retire fences every unit that is not over and returns when the last lease among them ends.
+func (c Cleaner) retire(ctx context.Context, j job.Job) (quiet time.Time, err error) {
+	from, to := job.UnitSpan()
+	err = eachUnit(ctx, c.Ledger, j.ID, from, to, func(unit job.Unit) error {
+		if unit.ID == job.CleanID {
+			return nil
+		}
+		if (unit.State == job.UnitLeased || unit.State == job.UnitRetired) && unit.LeaseUntil.After(quiet) {
+			quiet = unit.LeaseUntil
+		}
+		if unit.State.Over() {
+			return nil
+		}
+		// Refused means that it moved in this moment: the retry of this clean-up looks again.
+		return c.Ledger.Apply(ctx, unit.Retire())
+	})
+	if job.KindOf(err) == job.Fenced {
+		err = job.Errorf(job.Transient, "unit_moved", "a unit moved while it was retired: %w", err)
+	}
+	return quiet, err
+}
+
+// keptKeys are the objects that a clean-up of this scope leaves alone: the bound artifact and its receipt, and an object
+// that conflicts with what the job would have published, which is evidence.
+func keptKeys(j job.Job, scope job.CleanScope) map[string]bool {
+	keep := map[string]bool{}
+	if scope == job.CleanStaging {
+		keep[j.Artifact.Key], keep[j.Artifact.ReceiptKey] = true, true
+	}
+	if j.Failure.Code == codeConflict {
+		keep[j.Publish.ArtifactKey] = true
+	}
+	return keep
+}
+
+// removal deletes below prefixes and counts.
+type removal struct {
+	store       Store
+	keep        map[string]bool
+	etags       map[string]string
+	objectCount int
+	uploadCount int
+}
+
+func (r *removal) uploads(ctx context.Context, prefix string) error {
+	after := StoredUpload{}
+	for {
+		page, err := r.store.Uploads(ctx, prefix, after, limits.CleanPage)
+		if err != nil {
+			return err
+		}
+		for _, upload := range page {
+			if err := r.store.AbortUpload(ctx, upload.Key, upload.ID); err != nil {
+				return err
+			}
+			r.uploadCount++
+			after = upload
+		}
+		if len(page) < limits.CleanPage {
+			return nil
+		}
+	}
+}
+
+func (r *removal) objects(ctx context.Context, prefix string) error {
+	after := ""
+	for {
+		page, err := r.store.Objects(ctx, prefix, after, limits.CleanPage)
+		if err != nil {
+			return err
+		}
+		for _, object := range page {
+			after = object.Key
+			if r.keep[object.Key] {
+				continue
+			}
+			if err := r.store.Delete(ctx, object.Key, r.etags[object.Key]); err != nil {
+				return err
+			}
+			r.objectCount++
+		}
+		if len(page) < limits.CleanPage {
+			return nil
+		}
+	}
+}

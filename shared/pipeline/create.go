@@ -1,0 +1,166 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"time"
+
+	"sealift/shared/audit"
+	"sealift/shared/definition"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/policy"
+	"sealift/shared/snapshot"
+)
+
+// Creator turns requests into jobs.
+type Creator struct {
+	Ledger Ledger
+	Queue  Queue
+	NewID  func() string
+}
+
+// Ask is one request with what its transport says about it.
+type Ask struct {
+	Who     policy.Principal
+	Request snapshot.Request
+	// Key is the Idempotency-Key as given; empty derives one.
+	Key string
+}
+
+// Answer is the job that an ask led to. Replayed means that it was there already.
+type Answer struct {
+	Job      job.Job
+	Replayed bool
+}
+
+// Validate does everything of Create but the writing: the snapshot that would be frozen, or the refusal.
+func (c Creator) Validate(ctx context.Context, ask Ask) (snapshot.Snapshot, error) {
+	_, _, snap, err := c.freeze(ctx, ask)
+	return snap, err
+}
+
+// Create checks the ask, freezes it and makes the job in one conditional write; it never reads the data. The same
+// tenant, key and request give the same job again, also when an earlier answer was lost. The same key with another
+// request is Invalid with code idempotency_key_reused, and recorded.
+func (c Creator) Create(ctx context.Context, ask Ask) (Answer, error) {
+	record, d, snap, err := c.freeze(ctx, ask)
+	if err != nil {
+		return Answer{}, err
+	}
+	j := job.Job{
+		ID: c.NewID(), Tenant: ask.Who.Tenant, Applicant: ask.Who.Subject, Definition: d.Name, DefinitionVersion: record.Version,
+		Lane: d.Lane, Snapshot: snap.Encode(), SnapshotDigest: snap.Digest(), RequestDigest: snap.RequestDigest(ask.Request),
+		Retention: d.Retention(), DownloadsMax: d.Limits.DownloadsMax, RowsMax: d.Limits.RowsMax,
+	}
+	intent := job.Intent{
+		Job: j, KeyDigest: c.keyDigest(ask, j.RequestDigest), KeyMemory: limits.KeyMemory, ActiveMax: d.Limits.ActiveJobsMax,
+	}
+	for range limits.ConflictTries {
+		err = c.Ledger.Apply(ctx, job.Create(intent, c.Ledger.Now()))
+		var refused *job.Refused
+		if err == nil {
+			return c.point(ctx, j.ID, false)
+		}
+		if !errors.As(err, &refused) {
+			return Answer{}, err
+		}
+		answer, again, err := c.refusedBy(ctx, ask, intent, refused)
+		if !again {
+			return answer, err
+		}
+	}
+	return Answer{}, &job.Error{Kind: job.Transient, Code: "idempotency_key_in_use",
+		Detail: "another request with this Idempotency-Key is being created; ask again in a second"}
+}
+
+func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, definition.Definition, snapshot.Snapshot, error) {
+	fail := func(err error) (job.DefinitionRecord, definition.Definition, snapshot.Snapshot, error) {
+		return job.DefinitionRecord{}, definition.Definition{}, snapshot.Snapshot{}, err
+	}
+	unknown := &job.Error{Kind: job.Invalid, Code: "definition_unknown", Field: "/definition",
+		Detail: "/definition is missing or names no definition that you may export from"}
+	if ask.Request.Definition == "" {
+		return fail(unknown)
+	}
+	record, d, err := readDefinition(ctx, c.Ledger, ask.Request.Definition, 0)
+	if job.KindOf(err) == job.NotFound || (err == nil && !policy.MayRequest(ask.Who, d)) {
+		return fail(unknown)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	snap, err := snapshot.Freeze(ask.Request, d, record.Version, ask.Who, c.Ledger.Now())
+	if err != nil {
+		return fail(err)
+	}
+	return record, d, snap, nil
+}
+
+// keyDigest is the digest of the key given, or of one derived from who asks for what in the current window.
+func (c Creator) keyDigest(ask Ask, requestDigest string) string {
+	text := "given\x00" + ask.Key
+	if ask.Key == "" {
+		window := c.Ledger.Now().Unix() / int64(limits.DerivedKeyWindow/time.Second)
+		text = "derived\x00" + ask.Who.Subject + "\x00" + requestDigest + "\x00" + strconv.FormatInt(window, 10)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// refusedBy reads what refused a create: the key is bound, or the quota is used up. again means that neither explains it
+// any longer and the write may be tried again.
+func (c Creator) refusedBy(ctx context.Context, ask Ask, intent job.Intent, refused *job.Refused) (answer Answer, again bool, err error) {
+	row, byKey := refused.Old[job.CreateKeyWrite]
+	if !byKey || len(row) == 0 {
+		if _, byQuota := refused.Old[job.CreateQuotaWrite]; byQuota {
+			return Answer{}, false, &job.Error{Kind: job.Limited, Code: "active_jobs_exceeded",
+				Detail: "the tenant has " + strconv.FormatInt(intent.ActiveMax, 10) + " unfinished exports, which is all that definition " +
+					intent.Job.Definition + " allows; wait for one to finish or cancel one"}
+		}
+		return Answer{}, true, nil
+	}
+	bound, err := job.DecodeBoundKey(row)
+	if err != nil {
+		return Answer{}, false, err
+	}
+	if bound.RequestDigest == intent.Job.RequestDigest {
+		answer, err := c.point(ctx, bound.Job, true)
+		return answer, false, err
+	}
+	// The audit belongs to the job that holds the key; the answer to a stranger's reuse does not name it.
+	if err := c.note(ctx, ask, bound.Job, audit.Conflict); err != nil {
+		return Answer{}, false, err
+	}
+	return Answer{}, false, &job.Error{Kind: job.Invalid, Code: "idempotency_key_reused",
+		Detail: "this Idempotency-Key was used for another request; send a new key, or the same request as before"}
+}
+
+// point wakes the planner and returns the job. A replay wakes it too while the job is queued: the first ask may have
+// died between its write and its message.
+func (c Creator) point(ctx context.Context, id string, replayed bool) (Answer, error) {
+	j, err := readJob(ctx, c.Ledger, id)
+	if err != nil {
+		return Answer{}, err
+	}
+	if j.State == job.StateQueued {
+		// The row is the outbox: should the message be lost, the sweeper wakes the job. An error here would only
+		// invite another ask for a job that exists.
+		_ = c.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)
+	}
+	return Answer{Job: j, Replayed: replayed}, nil
+}
+
+func (c Creator) note(ctx context.Context, ask Ask, jobID string, action audit.Action) error {
+	j, err := readJob(ctx, c.Ledger, jobID)
+	if err != nil {
+		return err
+	}
+	now := c.Ledger.Now()
+	return c.Ledger.Apply(ctx, job.Note(audit.Event{
+		Job: j.ID, Tenant: j.Tenant, Action: action, Actor: ask.Who.Subject, AtMilli: now.UnixMilli(), Version: j.Version,
+	}, strconv.FormatInt(now.UnixMilli(), 10)+"#"+c.NewID()))
+}

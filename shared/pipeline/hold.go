@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"sealift/shared/job"
+	"sealift/shared/limits"
+)
+
+// Held is a unit under this attempt's lease, as this attempt last wrote it. Work updates it after each commit, so that
+// the attempt's last word starts from what is there. It is safe for the renewer and the work at once.
+type Held struct {
+	ledger Ledger
+
+	mu   sync.Mutex
+	unit job.Unit
+}
+
+// Unit is the unit as last committed.
+func (h *Held) Unit() job.Unit {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.unit
+}
+
+// Commit applies a change of the unit and takes over what it made of it.
+func (h *Held) Commit(ctx context.Context, next job.Unit, change job.Change) error {
+	if err := h.ledger.Apply(ctx, change); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unit = next
+	return nil
+}
+
+// hold runs work while the lease can be proven. The lease's end is the ledger's time; what is measured here is only how
+// long ago the last successful claim or renewal was *sent*, on the monotonic clock, which is later than the ledger
+// counts from. A renewal whose answer is lost counts as not renewed.
+func (w Worker) hold(ctx context.Context, j job.Job, held *Held, sent time.Time, work Work) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	lease := limits.Lease - limits.LeaseMargin
+	proof := time.AfterFunc(lease-monotonicNow().Sub(sent), func() { cancel(errLeaseUnproven) })
+	defer proof.Stop()
+	if deadline, ok := ctx.Deadline(); ok {
+		handOver := time.AfterFunc(time.Until(deadline)-handOverTime(deadline), func() { cancel(errHandOver) })
+		defer handOver.Stop()
+	}
+	var renewer sync.WaitGroup
+	stop := make(chan struct{})
+	renewer.Go(func() { w.renew(ctx, held, stop, proof, cancel) })
+	err := work(ctx, j, held)
+	close(stop)
+	renewer.Wait()
+	if cause := context.Cause(ctx); err != nil && cause != nil && !fencedOrPermanent(err) {
+		if errors.Is(cause, errLeaseUnproven) || errors.Is(cause, errHandOver) || job.KindOf(cause) == job.Fenced {
+			return cause
+		}
+		return job.Errorf(job.Cancelled, "stopped", "the process is stopping: %w", cause)
+	}
+	return err
+}
+
+// handOverTime is how much of the function's time is kept for handing over: less when there is little to begin with.
+func handOverTime(deadline time.Time) time.Duration {
+	return min(limits.HandOver, time.Until(deadline)/4)
+}
+
+func fencedOrPermanent(err error) bool {
+	kind := job.KindOf(err)
+	return kind == job.Fenced || kind == job.Permanent || kind == job.Invalid
+}
+
+func (w Worker) renew(ctx context.Context, held *Held, stop <-chan struct{}, proof *time.Timer, cancel context.CancelCauseFunc) {
+	ticker := time.NewTicker(limits.RenewEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		sent := monotonicNow()
+		_, change := held.Unit().Renew(w.Ledger.Now())
+		err := w.Ledger.Apply(ctx, change)
+		switch {
+		case err == nil:
+			proof.Reset(limits.Lease - limits.LeaseMargin - monotonicNow().Sub(sent))
+		case job.KindOf(err) == job.Fenced:
+			cancel(err)
+			return
+		}
+	}
+}
+
+// monotonicNow reads the process's monotonic clock, for measuring how long something took. What time it is comes from
+// the ledger only.
+func monotonicNow() time.Time { return time.Now() }

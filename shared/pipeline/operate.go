@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"sealift/shared/definition"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/policy"
+)
+
+// Operator applies and shows definitions.
+type Operator struct {
+	Ledger Ledger
+}
+
+// Applied says what applying a definition led to; Changed is false when the newest version says the same already.
+type Applied struct {
+	Record  job.DefinitionRecord
+	Changed bool
+}
+
+// Apply makes a definition the newest version of its name. The same contract again is no new version; jobs keep the
+// version they were created with.
+func (o Operator) Apply(ctx context.Context, who policy.Principal, name string, body []byte) (Applied, error) {
+	if err := o.allowed(who); err != nil {
+		return Applied{}, err
+	}
+	d, err := definition.Decode(body)
+	if err != nil {
+		return Applied{}, err
+	}
+	if d.Name != name {
+		return Applied{}, &job.Error{Kind: job.Invalid, Code: "definition_invalid", Field: "/name",
+			Detail: "/name is " + d.Name + ", but the definition is applied as " + name}
+	}
+	text := d.Encode()
+	sum := sha256.Sum256([]byte(text))
+	next := job.DefinitionRecord{Name: name, Digest: hex.EncodeToString(sum[:]), Body: text, Actor: who.Subject}
+	for range limits.ConflictTries {
+		head, err := o.head(ctx, name)
+		if err != nil {
+			return Applied{}, err
+		}
+		if head.Digest == next.Digest {
+			return Applied{Record: head}, nil
+		}
+		next.Version, next.Applied = head.Version+1, o.Ledger.Now()
+		err = o.Ledger.Apply(ctx, job.ApplyDefinition(head, next))
+		if err == nil {
+			return Applied{Record: next, Changed: true}, nil
+		}
+		if job.KindOf(err) != job.Fenced {
+			return Applied{}, err
+		}
+	}
+	return Applied{}, job.Errorf(job.Transient, "ledger_contended", "definition %s is being applied by others; try again", name)
+}
+
+func (o Operator) allowed(who policy.Principal) error {
+	if policy.MayOperate(who) {
+		return nil
+	}
+	return &job.Error{Kind: job.NotFound, Code: "not_found", Detail: "there is no such resource"}
+}
+
+func (o Operator) head(ctx context.Context, name string) (job.DefinitionRecord, error) {
+	fields, err := o.Ledger.Row(ctx, job.DefinitionHeadKey(name))
+	if err != nil || len(fields) == 0 {
+		return job.DefinitionRecord{}, err
+	}
+	return job.DecodeDefinitionRecord(fields)
+}
+
+// Show reads one version of a definition; 0 is the newest.
+func (o Operator) Show(ctx context.Context, who policy.Principal, name string, version int64) (job.DefinitionRecord, error) {
+	if err := o.allowed(who); err != nil {
+		return job.DefinitionRecord{}, err
+	}
+	record, _, err := readDefinition(ctx, o.Ledger, name, version)
+	return record, err
+}
+
+// List reads the newest version of every definition after the given name, in the order of names.
+func (o Operator) List(ctx context.Context, who policy.Principal, after string) ([]job.DefinitionRecord, error) {
+	if err := o.allowed(who); err != nil {
+		return nil, err
+	}
+	rows, err := o.Ledger.Rows(ctx, Span{PK: job.DefinitionsPK, From: " ", To: "~", After: after, Limit: limits.JobsPage})
+	if err != nil {
+		return nil, err
+	}
+	records := make([]job.DefinitionRecord, 0, len(rows))
+	for _, fields := range rows {
+		record, err := job.DecodeDefinitionRecord(fields)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}

@@ -1,0 +1,103 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+// Planner splits a job into shards, once.
+type Planner struct {
+	Worker
+
+	Sources Sources
+}
+
+// Plan runs a job's plan unit: ask the source for ranges, stage a unit for each, commit them with the job's move to
+// running, then wake them. A redelivered message whose plan is committed wakes the shards that nobody has begun.
+func (p Planner) Plan(ctx context.Context, pointer job.Pointer) error {
+	return p.Run(ctx, pointer, p.work)
+}
+
+func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
+	snap, d, err := frozen(ctx, p.Ledger, j)
+	if err != nil {
+		return err
+	}
+	query, err := snap.Query(d, nil)
+	if err != nil {
+		return err
+	}
+	from, err := p.Sources.Open(ctx, d.Source.Connection)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	if err := from.Check(ctx, query); err != nil {
+		return err
+	}
+	plan, err := from.Plan(ctx, query, source.PlanOptions{ShardRows: d.Limits.ShardRows, ShardsMax: limits.ShardsPerJobMax})
+	if err != nil {
+		return err
+	}
+	if err := checkTiling(plan.Shards); err != nil {
+		return err
+	}
+	unit := held.Unit()
+	if err := p.stage(ctx, j, unit, plan); err != nil {
+		return err
+	}
+	change, err := j.Plan(unit, job.Planned{
+		Shards: int64(len(plan.Shards)), RowsEstimated: plan.RowsEstimated, Ceiling: plan.Ceiling,
+	}, job.Act{Actor: job.System, Now: p.Ledger.Now()})
+	if err != nil {
+		return err
+	}
+	if err := p.Ledger.Apply(ctx, change); err != nil {
+		return err
+	}
+	j.PlanGeneration = unit.Generation
+	return wakeShards(context.WithoutCancel(ctx), p.Ledger, p.Queue, j)
+}
+
+// stage writes the shards' units, many at a time. A newer plan's are left alone: then the commit that follows is
+// refused too.
+func (p Planner) stage(ctx context.Context, j job.Job, unit job.Unit, plan source.Plan) error {
+	units := make([]job.Unit, len(plan.Shards))
+	for i, shard := range plan.Shards {
+		units[i] = job.Unit{
+			Job: j.ID, ID: job.ShardID(i + 1), Tenant: j.Tenant, Lane: j.Lane, State: job.UnitPending,
+			PlanGeneration: unit.Generation, Range: shard.Range, RowsEstimated: shard.RowsEstimated,
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(limits.StageParallel)
+	for some := range slices.Chunk(units, limits.StagePerWrite) {
+		group.Go(func() error { return p.Ledger.Apply(ctx, job.StageAll(some, p.Ledger.Now())) })
+	}
+	return group.Wait()
+}
+
+// checkTiling refuses a plan that would lose or double keys; a source that gives one has a bug.
+func checkTiling(shards []source.Shard) error {
+	if len(shards) == 0 || len(shards) > limits.ShardsPerJobMax {
+		return job.Errorf(job.Permanent, "plan_malformed", "the source planned %d shards; 1 to %d are allowed", len(shards), limits.ShardsPerJobMax)
+	}
+	var end row.Key
+	for i, shard := range shards {
+		if (i == 0) != (shard.Range.From == nil) || !slices.Equal(end, shard.Range.From) {
+			return job.Errorf(job.Permanent, "plan_malformed", "shard %d does not begin where the one before it ends", i+1)
+		}
+		end = shard.Range.To
+		if (i == len(shards)-1) != (end == nil) {
+			return job.Errorf(job.Permanent, "plan_malformed", "shard %d of %d ends where only the last one may", i+1, len(shards))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package pipeline
+
+import (
+	"context"
+
+	"sealift/shared/audit"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/policy"
+)
+
+// Querier answers what stands in the ledger. What the principal may not see is the same error as what doesn't exist.
+type Querier struct {
+	Ledger Ledger
+	Store  Store
+}
+
+// Status is a job and what its unfinished shards have durably written so far.
+type Status struct {
+	Job job.Job
+	// RowsWritten is exact: the rows behind a committed checkpoint.
+	RowsWritten int64
+}
+
+// Get reads one job.
+func (q Querier) Get(ctx context.Context, who policy.Principal, id string) (Status, error) {
+	j, err := visibleJob(ctx, q.Ledger, who, id)
+	if err != nil {
+		return Status{}, err
+	}
+	status := Status{Job: j, RowsWritten: j.Rows}
+	if j.State != job.StateRunning || j.Shards > limits.LiveShardsMax {
+		return status, nil
+	}
+	status.RowsWritten = 0
+	from, to := job.ShardSpan()
+	err = eachUnit(ctx, q.Ledger, j.ID, from, to, func(unit job.Unit) error {
+		if unit.PlanGeneration == j.PlanGeneration {
+			status.RowsWritten += unit.Progress.Rows
+		}
+		return nil
+	})
+	return status, err
+}
+
+// visibleJob reads a job that the principal may see.
+func visibleJob(ctx context.Context, ledger Ledger, who policy.Principal, id string) (job.Job, error) {
+	if !job.ValidID(id) {
+		return job.Job{}, errNoJob()
+	}
+	j, err := readJob(ctx, ledger, id)
+	if err != nil {
+		return job.Job{}, err
+	}
+	if !policy.MaySee(who, j) {
+		return job.Job{}, errNoJob()
+	}
+	return j, nil
+}
+
+// List reads a page of jobs that the principal may see, newest first, after the cursor of the page before. The next
+// cursor is empty on the last page.
+func (q Querier) List(ctx context.Context, who policy.Principal, cursor string, size int) (jobs []job.Job, next string, err error) {
+	if who.Tenant == "" {
+		return nil, "", errNoJob()
+	}
+	if size <= 0 {
+		size = limits.JobsPageDefault
+	}
+	size = min(size, limits.JobsPage)
+	// One more than asked for tells whether there is a next page. Jobs of others of the tenant are passed over, so more
+	// than one read may be needed; when their number is used up the page is shorter and has a next one.
+	for range limits.ListReads {
+		rows, err := q.Ledger.Recent(ctx, job.TenantKey(who.Tenant), cursor, limits.JobsPage)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, fields := range rows {
+			cursor, _ = fields[job.FieldCreated].(string)
+			j, err := job.DecodeJob(fields)
+			if err != nil {
+				return nil, "", err
+			}
+			if !policy.MaySee(who, j) {
+				continue
+			}
+			if len(jobs) == size {
+				return jobs, next, nil
+			}
+			jobs, next = append(jobs, j), cursor
+		}
+		if len(rows) < limits.JobsPage {
+			return jobs, "", nil
+		}
+	}
+	return jobs, cursor, nil
+}
+
+// Receipt reads the receipt of a job that has an artifact.
+func (q Querier) Receipt(ctx context.Context, who policy.Principal, id string) ([]byte, error) {
+	j, err := visibleJob(ctx, q.Ledger, who, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := deliverable(j); err != nil {
+		return nil, err
+	}
+	object, ok, err := q.Store.Stat(ctx, j.Artifact.ReceiptKey)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &job.Error{Kind: job.Permanent, Code: "receipt_missing", Detail: "the receipt is not in the store; an operator has to look"}
+	}
+	return q.Store.Read(ctx, Slice{Key: object.Key, ETag: object.ETag, To: object.Bytes})
+}
+
+// Events reads a page of a job's audit in order, after the cursor of the page before.
+func (q Querier) Events(ctx context.Context, who policy.Principal, id, cursor string, size int) (events []audit.Event, next string, err error) {
+	j, err := visibleJob(ctx, q.Ledger, who, id)
+	if err != nil {
+		return nil, "", err
+	}
+	if size <= 0 || size > limits.EventsPage {
+		size = limits.EventsPage
+	}
+	from, to := job.EventSpan()
+	rows, err := q.Ledger.Rows(ctx, Span{PK: job.JobKey(j.ID).PK, From: from, To: to, After: cursor, Limit: size + 1})
+	if err != nil {
+		return nil, "", err
+	}
+	for i, fields := range rows {
+		if i == size {
+			return events, next, nil
+		}
+		event, err := job.DecodeEvent(fields)
+		if err != nil {
+			return nil, "", err
+		}
+		events = append(events, event)
+		next, _ = fields[job.FieldSK].(string)
+	}
+	return events, "", nil
+}
+
+// deliverable reports why a job has nothing to deliver: not ready, ended without a file, or expired.
+func deliverable(j job.Job) error {
+	switch j.State {
+	case job.StateCompleted:
+		return nil
+	case job.StateExpired:
+		return &job.Error{Kind: job.NotFound, Code: "export_expired", Detail: "the export's file has expired and is deleted; ask for the export again"}
+	case job.StateFailed, job.StateCancelled:
+		return job.Errorf(job.Fenced, "export_without_file", "the export is %s and has no file", j.State)
+	case job.StateQueued, job.StateRunning, job.StatePublishing:
+		return job.Errorf(job.Fenced, "export_not_ready", "the export is %s; its file is ready when it is completed", j.State)
+	}
+	return job.Errorf(job.Permanent, "job_state", "the job has a state that this release doesn't know")
+}

@@ -1,0 +1,99 @@
+package pipeline
+
+import (
+	"context"
+
+	"sealift/shared/definition"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/snapshot"
+)
+
+// errNoJob is what a reader gets for a job that does not exist.
+func errNoJob() error {
+	return &job.Error{Kind: job.NotFound, Code: "job_not_found", Detail: "there is no such export"}
+}
+
+func readJob(ctx context.Context, ledger Ledger, id string) (job.Job, error) {
+	fields, err := ledger.Row(ctx, job.JobKey(id))
+	if err != nil {
+		return job.Job{}, err
+	}
+	if len(fields) == 0 {
+		return job.Job{}, errNoJob()
+	}
+	return job.DecodeJob(fields)
+}
+
+func readUnit(ctx context.Context, ledger Ledger, jobID, unitID string) (job.Unit, error) {
+	fields, err := ledger.Row(ctx, job.UnitKey(jobID, unitID))
+	if err != nil {
+		return job.Unit{}, err
+	}
+	if len(fields) == 0 {
+		return job.Unit{}, job.Errorf(job.NotFound, "unit_not_found", "job %s has no unit %s", jobID, unitID)
+	}
+	return job.DecodeUnit(fields)
+}
+
+// eachUnit reads the rows of a span of units page by page, so that memory does not grow with their number.
+func eachUnit(ctx context.Context, ledger Ledger, jobID, from, to string, visit func(job.Unit) error) error {
+	span := Span{PK: job.JobKey(jobID).PK, From: from, To: to, Limit: limits.UnitPage}
+	for {
+		rows, err := ledger.Rows(ctx, span)
+		if err != nil {
+			return err
+		}
+		for _, fields := range rows {
+			unit, err := job.DecodeUnit(fields)
+			if err != nil {
+				return err
+			}
+			if err := visit(unit); err != nil {
+				return err
+			}
+		}
+		if len(rows) < span.Limit {
+			return nil
+		}
+		span.After, _ = rows[len(rows)-1][job.FieldSK].(string)
+	}
+}
+
+// readDefinition reads one applied version; version 0 is the newest.
+func readDefinition(ctx context.Context, ledger Ledger, name string, version int64) (job.DefinitionRecord, definition.Definition, error) {
+	key := job.DefinitionKey(name, version)
+	if version == 0 {
+		key = job.DefinitionHeadKey(name)
+	}
+	fields, err := ledger.Row(ctx, key)
+	if err != nil {
+		return job.DefinitionRecord{}, definition.Definition{}, err
+	}
+	if len(fields) == 0 {
+		return job.DefinitionRecord{}, definition.Definition{}, job.Errorf(job.NotFound, "definition_not_found", "there is no definition %q", name)
+	}
+	record, err := job.DecodeDefinitionRecord(fields)
+	if err != nil {
+		return job.DefinitionRecord{}, definition.Definition{}, err
+	}
+	d, err := definition.Decode([]byte(record.Body))
+	if err != nil {
+		return job.DefinitionRecord{}, definition.Definition{}, job.Errorf(job.Permanent, "definition_unreadable",
+			"definition %s version %d can't be read by this release: %w", name, record.Version, err)
+	}
+	return record, d, nil
+}
+
+// frozen reads the snapshot of a job and the definition version that it is pinned to.
+func frozen(ctx context.Context, ledger Ledger, j job.Job) (snapshot.Snapshot, definition.Definition, error) {
+	snap, err := snapshot.Parse(j.Snapshot)
+	if err != nil {
+		return snapshot.Snapshot{}, definition.Definition{}, err
+	}
+	_, d, err := readDefinition(ctx, ledger, j.Definition, j.DefinitionVersion)
+	if job.KindOf(err) == job.NotFound {
+		err = job.Errorf(job.Permanent, "definition_lost", "definition %s version %d, to which the job is pinned, is gone", j.Definition, j.DefinitionVersion)
+	}
+	return snap, d, err
+}

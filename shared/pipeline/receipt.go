@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"sealift/shared/job"
+	"sealift/shared/row"
+	"sealift/shared/snapshot"
+)
+
+// Receipt is what a receiver verifies a file against.
+type Receipt struct {
+	Schema            int              `json:"schema"`
+	Job               string           `json:"job"`
+	Tenant            string           `json:"tenant"`
+	Definition        string           `json:"definition"`
+	DefinitionVersion int64            `json:"definition_version"`
+	SnapshotDigest    string           `json:"snapshot_sha256"`
+	Snapshot          json.RawMessage  `json:"snapshot"`
+	Watermark         Watermark        `json:"watermark"`
+	Columns           []ReceiptColumn  `json:"columns"`
+	Rows              int64            `json:"rows"`
+	Bytes             int64            `json:"bytes"`
+	RowsHash          string           `json:"rows_xxh64_sum"`
+	Fidelity          map[string]int64 `json:"fidelity"`
+	Nulls             string           `json:"null_rendering"`
+	Files             []ReceiptFile    `json:"files"`
+}
+
+// Watermark is the cutoff of the frozen set.
+type Watermark struct {
+	AsOf    string  `json:"as_of"`
+	Ceiling row.Key `json:"ceiling"`
+}
+
+// ReceiptColumn is a column with its type and mask.
+type ReceiptColumn struct {
+	Name string   `json:"name"`
+	Kind row.Kind `json:"kind"`
+	Mask string   `json:"mask,omitempty"`
+}
+
+// ReceiptFile is one file and the segments it consists of; their key ranges tile the key space in order.
+type ReceiptFile struct {
+	Name     string           `json:"name"`
+	Rows     int64            `json:"rows"`
+	Bytes    int64            `json:"bytes"`
+	CRC64    string           `json:"crc64nvme"`
+	Keys     KeyRange         `json:"keys"`
+	Segments []ReceiptSegment `json:"segments"`
+}
+
+// KeyRange is the first and last key found.
+type KeyRange struct {
+	First row.Key `json:"first"`
+	Last  row.Key `json:"last"`
+}
+
+// ReceiptSegment is one shard's share of a file.
+type ReceiptSegment struct {
+	Unit     string    `json:"unit"`
+	Range    row.Range `json:"range"`
+	Keys     KeyRange  `json:"keys"`
+	Rows     int64     `json:"rows"`
+	Offset   int64     `json:"offset"`
+	Bytes    int64     `json:"bytes"`
+	CRC64    string    `json:"crc64nvme"`
+	RowsHash string    `json:"rows_xxh64_sum"`
+}
+
+func newReceipt(j job.Job, snap snapshot.Snapshot, w whole) Receipt {
+	r := Receipt{
+		Schema: 1, Job: j.ID, Tenant: j.Tenant, Definition: j.Definition, DefinitionVersion: j.DefinitionVersion,
+		SnapshotDigest: j.SnapshotDigest, Snapshot: json.RawMessage(j.Snapshot),
+		Watermark: Watermark{AsOf: snap.AsOf, Ceiling: j.Ceiling},
+		Rows:      w.rows, Bytes: w.bytes, RowsHash: hash(w.rowsHash),
+		Fidelity: map[string]int64{
+			"nulls": w.counters.Nulls, "neutralised": w.counters.Neutralised,
+			"invalid_utf8_replaced": w.counters.InvalidUTF8, "masked": w.counters.Masked,
+		},
+		Nulls: nullRendering(snap),
+	}
+	for _, column := range snap.Columns {
+		r.Columns = append(r.Columns, ReceiptColumn{Name: column.Name, Kind: column.Kind, Mask: string(column.Mask)})
+	}
+	file := ReceiptFile{Name: snap.FileName, Rows: w.rows, Bytes: w.bytes, CRC64: w.crc64.Base64()}
+	for _, p := range w.pieces {
+		if p.rows > 0 {
+			if file.Keys.First == nil {
+				file.Keys.First = p.first
+			}
+			file.Keys.Last = p.last
+		}
+		file.Segments = append(file.Segments, ReceiptSegment{
+			Unit: p.unit, Range: p.keys, Keys: KeyRange{First: p.first, Last: p.last}, Rows: p.rows,
+			Offset: p.offset, Bytes: p.object.Bytes, CRC64: p.crc64.Base64(), RowsHash: hash(p.rowsHash),
+		})
+	}
+	r.Files = []ReceiptFile{file}
+	return r
+}
+
+// Encode renders the receipt; the same receipt always gives the same bytes.
+func (r Receipt) Encode() []byte {
+	// A receipt holds text, numbers and lists only, and a snapshot that was read as JSON; it always marshals.
+	text, _ := json.MarshalIndent(r, "", "  ")
+	return append(text, '\n')
+}
+
+func hash(sum uint64) string { return fmt.Sprintf("%016x", sum) }
+
+func nullRendering(snap snapshot.Snapshot) string {
+	if snap.Format.Type == "jsonl" {
+		return "null"
+	}
+	return fmt.Sprintf("unquoted %q; text equal to it is quoted", snap.Format.Null)
+}

@@ -1,0 +1,304 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"sealift/shared/definition"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/policy"
+	"sealift/shared/row"
+)
+
+// Freeze checks a request against the definition and the principal's rights and turns it into a snapshot as of now. An
+// error is Invalid and names the field, what is wrong with it and what is allowed; what the principal may not see is
+// refused in the same words as what doesn't exist.
+func Freeze(request Request, d definition.Definition, version int64, who policy.Principal, now time.Time) (Snapshot, error) {
+	s := Snapshot{
+		Schema: 1, Tenant: who.Tenant, Applicant: who.Subject, Definition: d.Name, DefinitionVersion: version,
+		Layout: "file", Policy: policy.Version,
+	}
+	f := &freezer{request: request, definition: d, who: who, now: now}
+	steps := []func(*Snapshot) error{f.purpose, f.columns, f.filters, f.zone, f.span, f.format, f.fileName}
+	for _, step := range steps {
+		if err := step(&s); err != nil {
+			return Snapshot{}, err
+		}
+	}
+	for _, key := range d.Source.Key {
+		s.Order = append(s.Order, key.Name)
+	}
+	return s, nil
+}
+
+type freezer struct {
+	request    Request
+	definition definition.Definition
+	who        policy.Principal
+	now        time.Time
+	location   *time.Location
+}
+
+func refuse(code, field, format string, args ...any) error {
+	return &job.Error{Kind: job.Invalid, Code: code, Field: field, Detail: fmt.Sprintf(format, args...)}
+}
+
+const purposeBytesMax = 256
+
+func (f *freezer) purpose(s *Snapshot) error {
+	s.Purpose = strings.TrimSpace(f.request.Purpose)
+	switch {
+	case s.Purpose == "":
+		return refuse("purpose_missing", "/purpose", "/purpose is missing; say what the export is for")
+	case len(s.Purpose) > purposeBytesMax:
+		return refuse("purpose_too_long", "/purpose", "/purpose has %d bytes; at most %d are allowed", len(s.Purpose), purposeBytesMax)
+	case len(f.definition.Purposes) > 0 && !slices.Contains(f.definition.Purposes, s.Purpose):
+		return refuse("purpose_not_allowed", "/purpose", "/purpose is %q; definition %s allows %s", s.Purpose, f.definition.Name, quoted(f.definition.Purposes))
+	}
+	return nil
+}
+
+func (f *freezer) columns(s *Snapshot) error {
+	names := f.request.Columns
+	if names == nil {
+		for _, column := range f.definition.Columns {
+			if policy.Visible(f.who, column) {
+				names = append(names, column.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return refuse("columns_empty", "/columns", "/columns is empty; name at least one column, or leave it out for all: %s", quoted(f.visible()))
+	}
+	seen := map[string]bool{}
+	for i, name := range names {
+		where := fmt.Sprintf("/columns/%d", i)
+		column, ok := f.column(name)
+		if !ok {
+			return f.unknownColumn(where, name)
+		}
+		if seen[name] {
+			return refuse("column_twice", where, "%s is %q, which is named before", where, name)
+		}
+		seen[name] = true
+		s.Columns = append(s.Columns, Column{Name: name, Kind: column.Kind, Mask: policy.MaskFor(f.who, column)})
+	}
+	return nil
+}
+
+func (f *freezer) column(name string) (definition.Column, bool) {
+	column, ok := f.definition.Column(name)
+	if !ok || !policy.Visible(f.who, column) {
+		return definition.Column{}, false
+	}
+	return column, true
+}
+
+func (f *freezer) visible() []string {
+	var names []string
+	for _, column := range f.definition.Columns {
+		if policy.Visible(f.who, column) {
+			names = append(names, column.Name)
+		}
+	}
+	return names
+}
+
+func (f *freezer) unknownColumn(where, name string) error {
+	return refuse("column_unknown", where, "%s is %q, which definition %s doesn't have; allowed are %s",
+		where, clip(name), f.definition.Name, quoted(f.visible()))
+}
+
+func (f *freezer) filters(s *Snapshot) error {
+	if len(f.request.Filters) > limits.FiltersMax {
+		return refuse("filters_too_many", "/filters", "/filters has %d entries; at most %d are allowed", len(f.request.Filters), limits.FiltersMax)
+	}
+	s.Filters = []Wanted{}
+	for i, filter := range f.request.Filters {
+		wanted, err := f.filter(fmt.Sprintf("/filters/%d", i), filter)
+		if err != nil {
+			return err
+		}
+		s.Filters = append(s.Filters, wanted)
+	}
+	slices.SortFunc(s.Filters, func(a, b Wanted) int {
+		return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.Op, b.Op), slices.Compare(a.Values, b.Values))
+	})
+	s.Filters = slices.CompactFunc(s.Filters, func(a, b Wanted) bool {
+		return a.Column == b.Column && a.Op == b.Op && slices.Equal(a.Values, b.Values)
+	})
+	return nil
+}
+
+func (f *freezer) filter(where string, filter Filter) (Wanted, error) {
+	column, ok := f.column(filter.Column)
+	if !ok {
+		return Wanted{}, f.unknownColumn(where+"/column", filter.Column)
+	}
+	if policy.MaskFor(f.who, column) != "" {
+		// A filter on a masked column would tell its values by bisection.
+		return Wanted{}, refuse("filter_not_allowed", where+"/column", "%s/column is %q, whose values are masked for you; it can't be filtered", where, column.Name)
+	}
+	if !slices.Contains(column.Ops, filter.Op) {
+		return Wanted{}, refuse("filter_not_allowed", where+"/op", "%s/op is %q; column %s can be filtered with %s", where, clip(string(filter.Op)), column.Name, opsText(column.Ops))
+	}
+	wanted := Wanted{Column: column.Name, Op: filter.Op}
+	switch filter.Op {
+	case row.IsNull, row.NotNull:
+		if filter.Value != nil || filter.Values != nil {
+			return Wanted{}, refuse("filter_value", where, "%s has a value; the op %s takes none", where, filter.Op)
+		}
+		return wanted, nil
+	case row.In:
+		if filter.Value != nil || len(filter.Values) == 0 || len(filter.Values) > limits.FilterValuesMax {
+			return Wanted{}, refuse("filter_value", where+"/values", "%s: the op in takes values, a list of 1 to %d", where, limits.FilterValuesMax)
+		}
+	case row.Equal, row.NotEqual, row.Less, row.LessEqual, row.Greater, row.GreaterEqual:
+		if filter.Values != nil {
+			return Wanted{}, refuse("filter_value", where+"/values", "%s: the op %s takes one value, not values", where, filter.Op)
+		}
+	}
+	raws, field := filter.Values, "/values"
+	if filter.Op != row.In {
+		raws, field = append(raws, filter.Value), "/value"
+	}
+	for i, raw := range raws {
+		place := where + field
+		if filter.Op == row.In {
+			place = fmt.Sprintf("%s/%d", place, i)
+		}
+		value, err := canonicalValue(column.Kind, raw)
+		if err != nil {
+			return Wanted{}, refuse("filter_value", place, "%s %s", place, err)
+		}
+		wanted.Values = append(wanted.Values, value)
+	}
+	slices.Sort(wanted.Values)
+	wanted.Values = slices.Compact(wanted.Values)
+	return wanted, nil
+}
+
+func (f *freezer) zone(s *Snapshot) error {
+	s.Zone = f.request.Zone
+	if s.Zone == "" {
+		s.Zone = "UTC"
+	}
+	location, err := time.LoadLocation(s.Zone)
+	if err != nil || s.Zone == "Local" {
+		return refuse("zone_unknown", "/zone", "/zone is %q; use a name of the IANA time zone database, as in \"Asia/Shanghai\" or \"UTC\"", clip(s.Zone))
+	}
+	f.location = location
+	return nil
+}
+
+func (f *freezer) span(s *Snapshot) error {
+	kind := f.definition.Source.TimeColumn.Kind
+	asOf := f.now.UTC().Truncate(time.Millisecond)
+	if f.request.AsOf != "" {
+		given, err := f.instant("/as_of", f.request.AsOf)
+		if err != nil {
+			return err
+		}
+		if given.After(asOf) {
+			return refuse("as_of_future", "/as_of", "/as_of is %s, which is after now (%s); a snapshot can't be of the future", f.request.AsOf, asOf.Format(time.RFC3339))
+		}
+		asOf = given
+	}
+	if f.request.Span.From == "" {
+		return refuse("span_missing", "/span/from", "/span/from is missing; give the business time from which rows are wanted, as in \"2026-01-01T00:00:00Z\"")
+	}
+	from, err := f.instant("/span/from", f.request.Span.From)
+	if err != nil {
+		return err
+	}
+	to := asOf
+	if f.request.Span.To != "" {
+		if to, err = f.instant("/span/to", f.request.Span.To); err != nil {
+			return err
+		}
+	}
+	if !from.Before(to) {
+		return refuse("span_empty", "/span", "/span/from (%s) is not before its end (%s)", f.request.Span.From, to.Format(time.RFC3339))
+	}
+	if most := time.Duration(f.definition.Limits.SpanDaysMax) * 24 * time.Hour; to.Sub(from) > most {
+		return refuse("span_too_wide", "/span", "/span covers %.1f days; definition %s allows %d: ask for several shorter spans",
+			to.Sub(from).Hours()/24, f.definition.Name, f.definition.Limits.SpanDaysMax)
+	}
+	s.AsOf = asOf.Format("2006-01-02T15:04:05.999999999Z07:00")
+	if asOf.Before(to) {
+		to = asOf
+	}
+	s.Since, s.Until = formatTime(kind, from, f.location), formatTime(kind, to, f.location)
+	return nil
+}
+
+func (f *freezer) instant(field, text string) (time.Time, error) {
+	canonical, err := parseInstant(text)
+	if err != nil {
+		return time.Time{}, refuse("time_malformed", field, "%s is %q; use RFC 3339 with an offset, as in \"2026-01-31T00:00:00Z\" or \"2026-01-31T00:00:00+08:00\"", field, clip(text))
+	}
+	instant, err := time.Parse(time.RFC3339, canonical)
+	if err != nil {
+		return time.Time{}, refuse("time_malformed", field, "%s is not a time", field)
+	}
+	return instant, nil
+}
+
+const fileNameBytesMax = 200
+
+func (f *freezer) fileName(s *Snapshot) error {
+	extension := "." + s.Format.Type
+	switch s.Format.Compression {
+	case "gzip":
+		extension += ".gz"
+	case "zstd":
+		extension += ".zst"
+	}
+	name := f.request.FileName
+	if name == "" {
+		day := strings.ReplaceAll(s.AsOf[:len("2006-01-02")], "-", "")
+		s.FileName = f.definition.Name + "-" + day + extension
+		return nil
+	}
+	if len(name) > fileNameBytesMax || !utf8.ValidString(name) {
+		return refuse("file_name", "/file_name", "/file_name has %d bytes; at most %d of valid UTF-8 are allowed", len(name), fileNameBytesMax)
+	}
+	if strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) || strings.Trim(name, ". ") == "" {
+		return refuse("file_name", "/file_name", "/file_name is %q; it can't hold slashes or control characters, or be only dots and spaces", name)
+	}
+	if !strings.HasSuffix(name, extension) {
+		name += extension
+	}
+	s.FileName = name
+	return nil
+}
+
+func quoted(names []string) string {
+	return strings.Join(names, ", ")
+}
+
+func opsText(ops []row.Op) string {
+	if len(ops) == 0 {
+		return "nothing"
+	}
+	texts := make([]string, len(ops))
+	for i, op := range ops {
+		texts[i] = string(op)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// clip bounds how much of a caller's own text a message repeats.
+func clip(text string) string {
+	const most = 100
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
