@@ -1,0 +1,55 @@
+package sqldb
+
+import (
+	"strings"
+
+	"sealift/shared/job"
+	"sealift/shared/row"
+)
+
+func missingTable(q *row.Query) error {
+	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s isn't there; restore it or apply a new version of the "+
+		"definition", q.Table)
+}
+
+func missingColumns(q *row.Query, names []string) error {
+	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s has no column %s; restore it or apply a new version of the "+
+		"definition", q.Table, strings.Join(names, ", "))
+}
+
+// mistyped refuses a column whose type can't give its kind.
+func mistyped(q *row.Query, column row.Column, have, want string) error {
+	return job.Errorf(job.Permanent, codeSchemaChanged, "column %s of table %s has type %s, which can't give kind %s (%s can); "+
+		"change the kind in a new version of the definition, or export a view that casts the column", column.Source, q.Table,
+		have, column.Kind, want)
+}
+
+func keyNullable(q *row.Query, column row.Column) error {
+	return job.Errorf(job.Permanent, codeKeyNullable, "key column %s of table %s may be NULL, and rows without a key can't be "+
+		"ordered; declare it NOT NULL or choose another key in the definition", column.Source, q.Table)
+}
+
+func keyNull(q *row.Query) error {
+	return job.Errorf(job.Permanent, codeKeyNullable, "view %s yields NULL in a column of its key (%s); leave such rows out of the "+
+		"view or choose another key in the definition", q.Table, keyNames(q))
+}
+
+func keyNotIndexed(q *row.Query) error {
+	return job.Errorf(job.Permanent, codeKeyNotIndexed, "table %s has no index that begins with (%s, %s) or (%s), so every batch "+
+		"would sort the whole table; create one: CREATE INDEX ON %s (%s, %s)", q.Table, q.TenantColumn.Source, q.Key[0].Source,
+		q.Key[0].Source, q.Table, q.TenantColumn.Source, keyNames(q))
+}
+
+func keyCollation(q *row.Query, column row.Column, remedy string) error {
+	return job.Errorf(job.Permanent, codeKeyCollation, "key column %s of table %s holds different texts to be equal, so rows could "+
+		"share a key; %s or choose another key in the definition", column.Source, q.Table, remedy)
+}
+
+// nullProbe narrows a statement without order to one row with a NULL in its key.
+func nullProbe(q *row.Query) string {
+	var nulls []string
+	for _, column := range q.Key {
+		nulls = append(nulls, quoteColumn(column)+" IS NULL")
+	}
+	return " AND (" + strings.Join(nulls, " OR ") + ") LIMIT 1"
+}

@@ -1,0 +1,131 @@
+package sqldb
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sealift/shared/row"
+)
+
+// comparison is the SQL of an Op that compares with one value.
+func comparison(op row.Op) (text string, ok bool) {
+	switch op {
+	case row.Equal:
+		return "=", true
+	case row.NotEqual:
+		return "<>", true
+	case row.Less:
+		return "<", true
+	case row.LessEqual:
+		return "<=", true
+	case row.Greater:
+		return ">", true
+	case row.GreaterEqual:
+		return ">=", true
+	case row.In, row.IsNull, row.NotNull:
+		return "", false
+	}
+	return "", false
+}
+
+// compare builds one filter's condition: left is the SQL of what is compared and operand binds one value for it. As in
+// SQL, a NULL satisfies is_null and nothing else, not even ne.
+func compare(f row.Filter, left string, operand func(value string) (string, error)) (string, error) {
+	switch f.Op {
+	case row.IsNull, row.NotNull:
+		if len(f.Values) != 0 {
+			return "", filterInvalid(f, "takes no value")
+		}
+		if f.Op == row.IsNull {
+			return quoteColumn(f.Column) + " IS NULL", nil
+		}
+		return quoteColumn(f.Column) + " IS NOT NULL", nil
+	case row.In:
+		if len(f.Values) == 0 {
+			return "", filterInvalid(f, "needs at least one value")
+		}
+	case row.Equal, row.NotEqual, row.Less, row.LessEqual, row.Greater, row.GreaterEqual:
+		if len(f.Values) != 1 {
+			return "", filterInvalid(f, "needs exactly one value")
+		}
+	default:
+		return "", filterInvalid(f, "isn't known; use eq, ne, lt, le, gt, ge, in, is_null or not_null")
+	}
+	ordered := f.Op != row.Equal && f.Op != row.NotEqual && f.Op != row.In
+	if ordered && (f.Column.Kind == row.Bool || f.Column.Kind == row.Bytes) {
+		return "", filterInvalid(f, "isn't possible: the kind has no order; use eq, ne, in, is_null or not_null")
+	}
+	if f.Column.Kind == row.JSON {
+		return "", filterInvalid(f, "isn't possible: equal documents can be written differently; use is_null or not_null")
+	}
+	operands := make([]string, 0, len(f.Values))
+	for _, value := range f.Values {
+		text, err := operand(value)
+		if err != nil {
+			return "", err
+		}
+		operands = append(operands, text)
+	}
+	if f.Op == row.In {
+		return left + " IN (" + strings.Join(operands, ", ") + ")", nil
+	}
+	op, _ := comparison(f.Op)
+	return left + " " + op + " " + operands[0], nil
+}
+
+// checkValue refuses a filter value that isn't canonical text of its column's kind.
+func checkValue(f row.Filter, value string) error {
+	ok := true
+	switch f.Column.Kind {
+	case row.Int64:
+		_, err := strconv.ParseInt(value, 10, 64)
+		ok = err == nil
+	case row.Decimal:
+		ok = plainDecimal([]byte(value))
+	case row.Float64:
+		v, err := strconv.ParseFloat(value, 64)
+		ok = err == nil && !math.IsNaN(v)
+	case row.Bool:
+		ok = value == "true" || value == "false"
+	case row.Date:
+		_, rest, parsed := parseDate([]byte(value))
+		ok = parsed && len(rest) == 0
+	case row.Timestamp:
+		_, _, rest, parsed := parseCivil([]byte(value))
+		_, zoned := parseOffset(rest)
+		ok = parsed && zoned && len(rest) > 0
+	case row.DateTime:
+		_, _, rest, parsed := parseCivil([]byte(value))
+		ok = parsed && len(rest) == 0
+	case row.String:
+		ok = utf8.ValidString(value) && !strings.ContainsRune(value, 0)
+	case row.JSON, row.Bytes:
+	}
+	if !ok {
+		return filterInvalid(f, "has a value that isn't canonical text of the column's kind")
+	}
+	return nil
+}
+
+// canonicalDecimal splits plain notation into sign and digits without needless zeros: -0012.50 gives (true, "12", "5").
+// Zero is never negative.
+func canonicalDecimal(text string) (negative bool, whole, fraction string, ok bool) {
+	digitsText, negative := strings.CutPrefix(text, "-")
+	whole, fraction, dotted := strings.Cut(digitsText, ".")
+	if whole == "" || dotted && fraction == "" {
+		return false, "", "", false
+	}
+	for _, c := range whole + fraction {
+		if c < '0' || c > '9' {
+			return false, "", "", false
+		}
+	}
+	whole = strings.TrimLeft(whole, "0")
+	fraction = strings.TrimRight(fraction, "0")
+	if whole == "" && fraction == "" {
+		negative = false
+	}
+	return negative, whole, fraction, true
+}

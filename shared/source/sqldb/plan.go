@@ -1,0 +1,144 @@
+package sqldb
+
+import (
+	"sealift/shared/limits"
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+const (
+	// walkRows is how many index entries a planner counts one by one: a set up to this size is planned exactly, a
+	// larger one from statistics.
+	walkRows = 1 << 16
+	// walkRowsBlind replaces it for a relation that has neither statistics nor an index to sample.
+	walkRowsBlind = 5_000_000
+	// cutsMax bounds the places at which a plan considers to start a shard; it leaves several for every shard.
+	cutsMax = 4 * limits.ShardsPerJobMax
+)
+
+// cut is a real key at which a shard may start and the rows expected from it up to the next cut.
+type cut struct {
+	key  row.Key
+	rows int64
+}
+
+// checkPlan fills in missing options and refuses impossible ones.
+func checkPlan(q *row.Query, opt source.PlanOptions) (source.PlanOptions, error) {
+	if err := validate(q); err != nil {
+		return opt, err
+	}
+	if opt.ShardRows == 0 {
+		opt.ShardRows = limits.ShardRows
+	}
+	if opt.ShardsMax == 0 {
+		opt.ShardsMax = limits.ShardsPerJobMax
+	}
+	if opt.ShardRows < 0 || opt.ShardsMax < 0 || opt.ShardsMax > limits.ShardsPerJobMax {
+		return opt, queryInvalid("a plan of table %s asks for %d rows a shard and at most %d shards", q.Table, opt.ShardRows,
+			opt.ShardsMax)
+	}
+	return opt, nil
+}
+
+// emptyPlan is the plan of a set without rows.
+func emptyPlan() source.Plan {
+	return source.Plan{Shards: []source.Shard{{}}}
+}
+
+// assemble merges neighbouring cuts into shards of about opt.ShardRows rows, larger where opt.ShardsMax asks for it.
+// The cuts are in key order and the first is the set's first key, which the first shard leaves open.
+func assemble(cuts []cut, opt source.PlanOptions) []source.Shard {
+	var total int64
+	for _, c := range cuts {
+		total += c.rows
+	}
+	target := max(opt.ShardRows, (total+int64(opt.ShardsMax)-1)/int64(opt.ShardsMax))
+	for {
+		shards := group(cuts, target)
+		if len(shards) <= opt.ShardsMax {
+			return shards
+		}
+		target += target/8 + 1
+	}
+}
+
+// group closes a shard where that brings its size nearest to target.
+func group(cuts []cut, target int64) []source.Shard {
+	shards := []source.Shard{{}}
+	for _, c := range cuts {
+		open := &shards[len(shards)-1]
+		if open.RowsEstimated > 0 && open.RowsEstimated+c.rows/2 >= target {
+			open.Range.To = c.key
+			shards = append(shards, source.Shard{Range: row.Range{From: c.key}})
+			open = &shards[len(shards)-1]
+		}
+		open.RowsEstimated += c.rows
+	}
+	return shards
+}
+
+// finishPlan is the plan of cuts that hold about rows rows, or an unknown number where known is false.
+func finishPlan(ceiling row.Key, cuts []cut, known bool, opt source.PlanOptions) source.Plan {
+	plan := source.Plan{Ceiling: ceiling, Shards: assemble(cuts, opt)}
+	for i := range plan.Shards {
+		if known {
+			plan.RowsEstimated += plan.Shards[i].RowsEstimated
+		} else {
+			plan.Shards[i].RowsEstimated = -1
+		}
+	}
+	if !known {
+		plan.RowsEstimated = -1
+	}
+	return plan
+}
+
+// walk gathers cuts at even distances from keys that come one by one, without holding more than cutsMax of them.
+type walk struct {
+	step, rows int64
+	cuts       []cut
+}
+
+func newWalk(shardRows int64) *walk { return &walk{step: max(1, shardRows/8)} }
+
+// next counts one row and reports whether its key is wanted.
+func (w *walk) next() bool {
+	w.rows++
+	return (w.rows-1)%w.step == 0
+}
+
+// take adds the key that next wanted.
+func (w *walk) take(key row.Key) {
+	w.cuts = append(w.cuts, cut{key: key})
+	if len(w.cuts) <= cutsMax {
+		return
+	}
+	kept := w.cuts[:0]
+	for i := 0; i < len(w.cuts); i += 2 {
+		kept = append(kept, w.cuts[i])
+	}
+	w.cuts = kept
+	w.step *= 2
+}
+
+// finish gives every cut its rows.
+func (w *walk) finish() []cut {
+	for i := range w.cuts {
+		w.cuts[i].rows = min(w.step, w.rows-int64(i)*w.step)
+	}
+	return w.cuts
+}
+
+// timeLeads reports whether the business time is the key's first column, so that an index on the key serves its bounds.
+func timeLeads(q *row.Query) bool {
+	return q.TimeColumn.Source == q.Key[0].Source && q.TimeColumn.Kind == q.Key[0].Kind
+}
+
+// planScope is the part of the set that index pages alone can tell: filters need the rows themselves, and so does a
+// business time that doesn't lead the key. What it leaves out makes the planned set larger, never smaller.
+func planScope(q *row.Query) scope { return scope{times: timeLeads(q)} }
+
+// estimable reports whether planScope covers the whole condition, so that counts of it are counts of the set.
+func estimable(q *row.Query) bool {
+	return len(q.Filters) == 0 && (timeLeads(q) || q.Since == "" && q.Until == "")
+}

@@ -1,0 +1,44 @@
+package sqldb
+
+import (
+	"bytes"
+
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+// checkRead refuses arguments that no statement may be built from.
+func checkRead(q *row.Query, r row.Range, after row.Key, limit source.Limit) error {
+	if err := validate(q); err != nil {
+		return err
+	}
+	if limit.Rows < 1 || limit.Bytes < 1 {
+		return queryInvalid("a read of table %s is limited to %d rows and %d bytes", q.Table, limit.Rows, limit.Bytes)
+	}
+	return validateKeys(q, r, after)
+}
+
+// refuseTwin refuses row at of the batch when it has its predecessor's key.
+func refuseTwin(q *row.Query, b *row.Batch, at int) error {
+	if at == 0 {
+		return nil
+	}
+	for k := range q.Key {
+		before, _ := b.Value(at-1, len(q.Columns)+k)
+		current, _ := b.Value(at, len(q.Columns)+k)
+		if !bytes.Equal(before, current) {
+			return nil
+		}
+	}
+	return keyNotUnique(q, b.Key(at, len(q.Key)))
+}
+
+// placeAt names a row by its key, placeAfter by the part of a key that could be read.
+func placeAt(key row.Key) string { return "the row with key " + key.String() }
+
+func placeAfter(key row.Key) string {
+	if len(key) == 0 {
+		return "a row whose key can't be read"
+	}
+	return "a row whose key begins with " + key.String()
+}

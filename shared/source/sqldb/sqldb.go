@@ -1,0 +1,56 @@
+// Package sqldb owns reading rows from SQL databases: SQLite files and PostgreSQL servers. Every statement it sends is
+// a bounded, read-only keyset query that carries the tenant, the business time, the range, the cursor and the total
+// order; there is no OFFSET and no full count. It never writes and holds one connection per Open.
+//
+// The order of the key is the database's own order of the key columns; keys are compared in the database only, so any
+// deterministic order is good as long as all comparisons of one query set run there. Equal neighbours in that order
+// are refused (code source_key_not_unique), because a cursor can't step between them.
+//
+// What a set frozen by Until and Ceiling promises: a row whose key is above the ceiling, or whose business time is at
+// or after Until, is never in the file. A row that is inserted after planning with an older key and time is in the
+// file if its shard has not been read past it, a row deleted meanwhile is missing, and an updated row appears as it
+// was when its batch was read; a definition that can't live with that must freeze its business time further back.
+//
+// Start reading at Open, then query.go (the text of every statement) and plan.go; sqlite*.go and postgres*.go are the
+// two dialects. It imports row, job, limits, source and the two drivers.
+package sqldb
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"sealift/shared/job"
+	"sealift/shared/source"
+)
+
+const (
+	// StatementTime bounds every statement, on the server where the server can do it.
+	StatementTime = 60 * time.Second
+	// LockTime bounds the wait for a lock that somebody else holds.
+	LockTime = 2 * time.Second
+	// ConnectTime bounds the opening of a connection.
+	ConnectTime = 10 * time.Second
+)
+
+// Open connects to the database that dsn names: "sqlite:///absolute/path.db", "sqlite:relative.db" or
+// "postgres://user:password@host:port/database?sslmode=verify-full". No error repeats dsn.
+func Open(ctx context.Context, dsn string) (source.Source, error) {
+	scheme, rest, found := strings.Cut(dsn, ":")
+	if !found {
+		return nil, badDSN("has no scheme")
+	}
+	switch scheme {
+	case "sqlite":
+		return openSQLite(ctx, rest)
+	case "postgres", "postgresql":
+		return openPostgres(ctx, dsn)
+	}
+	return nil, badDSN("has a scheme other than sqlite and postgres")
+}
+
+func badDSN(fault string) error {
+	return job.Errorf(job.Permanent, "source_dsn_invalid", "the connection string of the source %s; write "+
+		"sqlite:///absolute/path.db or postgres://user:password@host:port/database?sslmode=verify-full, "+
+		"special characters percent-encoded", fault)
+}

@@ -1,0 +1,142 @@
+package sqldb
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sealift/shared/job"
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+// sqliteSource reads one SQLite file.
+type sqliteSource struct {
+	conn *sqliteConn
+	// shape names the table, tenant and key that forms belong to.
+	shape string
+	forms []keyForm
+	zone  *zone
+	named string
+	// values and scratch are reused from row to row.
+	values  []sqliteValue
+	scratch []byte
+}
+
+func openSQLite(ctx context.Context, rest string) (source.Source, error) {
+	path := rest
+	if after, hasAuthority := strings.CutPrefix(rest, "//"); hasAuthority {
+		if !strings.HasPrefix(after, "/") {
+			return nil, badDSN("names a host, which a SQLite file has not")
+		}
+		path = after
+	}
+	if path == "" || path == ":memory:" || strings.ContainsAny(path, "?\x00") {
+		return nil, badDSN("names no file, or carries parameters, which this source takes none of")
+	}
+	if ctx.Err() != nil {
+		return nil, job.Errorf(job.Cancelled, codeCancelled, "opening %s was stopped because its context ended", filepath.Base(path))
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return nil, job.Errorf(job.Permanent, codeDenied, "SQLite file %s isn't there or can't be read; check the path and its "+
+			"permissions", filepath.Base(path))
+	}
+	conn, err := openSQLiteFile(path)
+	if err != nil {
+		return nil, sqliteFailure(ctx, ctx, &row.Query{Table: filepath.Base(path)}, err)
+	}
+	return &sqliteSource{conn: conn}, nil
+}
+
+// Close closes the file.
+func (s *sqliteSource) Close() error {
+	s.conn.close()
+	return nil
+}
+
+// Read implements source.Source.
+func (s *sqliteSource) Read(ctx context.Context, q row.Query, r row.Range, after row.Key, limit source.Limit, b *row.Batch) error {
+	if err := checkRead(&q, r, after, limit); err != nil {
+		return err
+	}
+	b.Reset(len(q.Columns) + len(q.Key))
+	err := s.within(ctx, &q, func(ctx context.Context) error {
+		if err := s.prepareQuery(ctx, &q); err != nil {
+			return err
+		}
+		list, index := fields(&q)
+		st, err := selectKeyset(s, &q, list, readScope(&q, r, after), false, limit.Rows+1)
+		if err != nil {
+			return err
+		}
+		reader := newSQLiteReader(s, &q, index, limit, b)
+		return s.conn.rows(ctx, st, reader.row)
+	})
+	if err != nil {
+		b.Reset(len(q.Columns) + len(q.Key))
+	}
+	return err
+}
+
+// within runs one bounded piece of work and turns what it returns into the package's errors.
+func (s *sqliteSource) within(ctx context.Context, q *row.Query, work func(ctx context.Context) error) error {
+	if s.conn.tls == nil {
+		return job.Errorf(job.Permanent, codeUnavailable, "the source of table %s is closed; open it again", q.Table)
+	}
+	bounded, cancel := context.WithTimeout(ctx, StatementTime)
+	defer cancel()
+	defer s.conn.interruptWhenDone(bounded)()
+	if err := work(bounded); err != nil {
+		return sqliteFailure(ctx, bounded, q, err)
+	}
+	return nil
+}
+
+// prepareQuery loads the zone and learns the form of the key columns from the tenant's first row.
+func (s *sqliteSource) prepareQuery(ctx context.Context, q *row.Query) error {
+	if s.zone == nil || s.named != q.Zone {
+		z, err := newZone(q.Zone)
+		if err != nil {
+			return err
+		}
+		s.zone, s.named = z, q.Zone
+	}
+	shape := strings.Join([]string{q.Table, q.TenantColumn.Source, q.Tenant, keyNames(q)}, "\x00")
+	if s.shape == shape {
+		return nil
+	}
+	s.shape, s.forms = shape, make([]keyForm, len(q.Key))
+	key, err := s.keyAt(ctx, q, scope{}, false)
+	if err != nil || key == nil {
+		s.shape = ""
+	}
+	return err
+}
+
+// keyAt returns the first or last key of the scope, nil when it is empty.
+func (s *sqliteSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (key row.Key, err error) {
+	st, err := selectKeyset(s, q, keyFields(q, len(q.Key)), sc, last, 1)
+	if err != nil {
+		return nil, err
+	}
+	err = s.conn.rows(ctx, st, func(row *sqliteStmt) (bool, error) {
+		key, err = s.readKey(q, row)
+		return false, err
+	})
+	return key, err
+}
+
+// readKey reads a key from the first fields of a row.
+func (s *sqliteSource) readKey(q *row.Query, st *sqliteStmt) (row.Key, error) {
+	key := make(row.Key, 0, len(q.Key))
+	for i, column := range q.Key {
+		text, wrong := s.forms[i].appendKey(s.scratch[:0], st.value(i), column.Kind, utcZone())
+		if wrong != faultNone {
+			return nil, invalidValue(column, placeAfter(key), wrong)
+		}
+		s.scratch = text
+		key = append(key, string(text))
+	}
+	return key, nil
+}

@@ -1,0 +1,120 @@
+package sqldb
+
+import (
+	"context"
+	"strings"
+
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+// Plan implements source.Source. A set of up to walkRows rows is counted along the index; a larger one is cut at keys
+// sampled from the inner pages of the index, which hold one entry for each of its leaf pages. Only index pages are
+// read, about one in a hundred of them.
+func (s *sqliteSource) Plan(ctx context.Context, q row.Query, opt source.PlanOptions) (plan source.Plan, err error) {
+	if opt, err = checkPlan(&q, opt); err != nil {
+		return plan, err
+	}
+	q.Ceiling = nil
+	err = s.within(ctx, &q, func(ctx context.Context) error {
+		if err := s.prepareQuery(ctx, &q); err != nil {
+			return err
+		}
+		// One snapshot for all probes: the inner pages of an index mean nothing beside another version's.
+		if _, err := s.conn.row(statement{text: "BEGIN"}); err != nil {
+			return err
+		}
+		plan, err = s.plan(ctx, &q, opt)
+		if _, end := s.conn.row(statement{text: "COMMIT"}); err == nil {
+			err = end
+		}
+		return err
+	})
+	return plan, err
+}
+
+func (s *sqliteSource) plan(ctx context.Context, q *row.Query, opt source.PlanOptions) (source.Plan, error) {
+	last, err := s.keyAt(ctx, q, planScope(q), true)
+	if err != nil {
+		return source.Plan{}, err
+	}
+	if last == nil {
+		return emptyPlan(), nil
+	}
+	cuts, complete, err := s.walk(ctx, q, opt, walkRows)
+	if err != nil {
+		return source.Plan{}, err
+	}
+	known := estimable(q)
+	if !complete {
+		first := cuts[0].key
+		sampled, err := s.sample(ctx, q, first, last)
+		if err != nil {
+			return source.Plan{}, err
+		}
+		if sampled == nil {
+			sampled, complete, err = s.walk(ctx, q, opt, walkRowsBlind)
+			known = known && complete
+		}
+		if err != nil {
+			return source.Plan{}, err
+		}
+		cuts = sampled
+	}
+	plan := finishPlan(last, cuts, known, opt)
+	if err := s.snap(ctx, q, &plan); err != nil {
+		return source.Plan{}, err
+	}
+	return plan, nil
+}
+
+// walk counts along the index, at most rowsMax rows; complete is false when there are more.
+func (s *sqliteSource) walk(ctx context.Context, q *row.Query, opt source.PlanOptions, rowsMax int) ([]cut, bool, error) {
+	st, err := selectKeyset(s, q, keyFields(q, len(q.Key)), planScope(q), false, rowsMax+1)
+	if err != nil {
+		return nil, false, err
+	}
+	w := newWalk(opt.ShardRows)
+	err = s.conn.rows(ctx, st, func(st *sqliteStmt) (bool, error) {
+		if !w.next() {
+			return true, nil
+		}
+		key, err := s.readKey(q, st)
+		if err != nil {
+			return false, err
+		}
+		w.take(key)
+		return true, nil
+	})
+	return w.finish(), w.rows <= int64(rowsMax), err
+}
+
+// snap completes bounds that hold only the first key columns, because the sampled index holds no more, to real keys,
+// and drops the shards that thereby become empty.
+func (s *sqliteSource) snap(ctx context.Context, q *row.Query, plan *source.Plan) error {
+	kept := plan.Shards[:1]
+	for _, shard := range plan.Shards[1:] {
+		from := shard.Range.From
+		if len(from) < len(q.Key) {
+			whole, err := s.keyAt(ctx, q, scope{lower: []keyBound{{key: from}}}, false)
+			if err != nil {
+				return err
+			}
+			from = whole
+		}
+		before := &kept[len(kept)-1]
+		if from == nil || before.Range.From != nil && strings.Join(from, "\x00") == strings.Join(before.Range.From, "\x00") {
+			if before.RowsEstimated >= 0 {
+				before.RowsEstimated += shard.RowsEstimated
+			}
+			before.Range.To = nil
+			continue
+		}
+		before.Range.To = from
+		shard.Range.From = from
+		kept = append(kept, shard)
+	}
+	kept[len(kept)-1].Range.To = nil
+	plan.Shards = kept
+	return nil
+}

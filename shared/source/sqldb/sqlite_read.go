@@ -1,0 +1,116 @@
+package sqldb
+
+import (
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"sealift/shared/limits"
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+// sqliteReader fills one batch from one statement.
+type sqliteReader struct {
+	source *sqliteSource
+	query  *row.Query
+	// index maps every value of a batch row to the field it comes from; width is the number of fields.
+	index []int
+	width int
+	limit source.Limit
+	batch *row.Batch
+	utc   *zone
+}
+
+func newSQLiteReader(s *sqliteSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *sqliteReader {
+	r := &sqliteReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone()}
+	for _, field := range index {
+		r.width = max(r.width, field+1)
+	}
+	return r
+}
+
+// row takes the statement's current row. The row behind a full batch is only looked at: with the same key as its
+// predecessor it would be lost behind the cursor.
+func (r *sqliteReader) row(st *sqliteStmt) (more bool, err error) {
+	values, size := r.source.values[:0], 0
+	for field := range r.width {
+		v := st.value(field)
+		values, size = append(values, v), size+v.size()
+	}
+	r.source.values = values
+	rows := r.batch.Rows()
+	if rows == r.limit.Rows || rows > 0 && r.batch.Bytes()+size > r.limit.Bytes {
+		return false, r.lookAhead(rows - 1)
+	}
+	if size > limits.RowBytesMax {
+		return false, rowTooLarge(r.place(), size, limits.RowBytesMax)
+	}
+	for i, column := range r.query.Columns {
+		if err := r.append(values[r.index[i]], column); err != nil {
+			return false, err
+		}
+	}
+	if err := r.appendKey(); err != nil {
+		return false, err
+	}
+	return true, refuseTwin(r.query, r.batch, rows)
+}
+
+func (r *sqliteReader) append(v sqliteValue, column row.Column) error {
+	if v.class == sqlite3.SQLITE_NULL {
+		r.batch.AppendNull()
+		return nil
+	}
+	wrong := faultNone
+	r.batch.AppendFunc(func(dst []byte) []byte {
+		dst, wrong = appendSQLite(dst, v, column.Kind, r.source.zone)
+		return dst
+	})
+	if wrong != faultNone {
+		return invalidValue(column, r.place(), wrong)
+	}
+	return nil
+}
+
+func (r *sqliteReader) appendKey() error {
+	for k, column := range r.query.Key {
+		v := r.keyValue(k)
+		wrong := faultNone
+		r.batch.AppendFunc(func(dst []byte) []byte {
+			dst, wrong = r.source.forms[k].appendKey(dst, v, column.Kind, r.utc)
+			return dst
+		})
+		if wrong != faultNone {
+			return invalidValue(column, r.place(), wrong)
+		}
+	}
+	return nil
+}
+
+// lookAhead refuses the current row when it has the key of row last.
+func (r *sqliteReader) lookAhead(last int) error {
+	for k, column := range r.query.Key {
+		text, wrong := r.source.forms[k].appendKey(r.source.scratch[:0], r.keyValue(k), column.Kind, r.utc)
+		if wrong != faultNone {
+			return invalidValue(column, r.place(), wrong)
+		}
+		r.source.scratch = text
+		before, _ := r.batch.Value(last, len(r.query.Columns)+k)
+		if string(before) != string(text) {
+			return nil
+		}
+	}
+	return keyNotUnique(r.query, r.batch.Key(last, len(r.query.Key)))
+}
+
+func (r *sqliteReader) keyValue(k int) sqliteValue {
+	return r.source.values[r.index[len(r.query.Columns)+k]]
+}
+
+// place names the current row by what is stored in its key.
+func (r *sqliteReader) place() string {
+	key := row.Key{}
+	for k := range r.query.Key {
+		key = append(key, string(r.keyValue(k).asText()))
+	}
+	return placeAt(key)
+}

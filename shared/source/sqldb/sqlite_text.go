@@ -1,0 +1,131 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"sealift/shared/job"
+	"sealift/shared/row"
+)
+
+// The dialect of SQLite.
+
+func (s *sqliteSource) marker(n int) string { return "?" + strconv.Itoa(n) }
+
+// tenant compares twice: as stored, which an index serves, and bytewise, because a column with a case-blind collation
+// or a numeric affinity would let other spellings of the tenant through.
+func (s *sqliteSource) tenant(b *builder) (string, error) {
+	column := quoteColumn(b.query.TenantColumn)
+	value := b.bind(arg{text: b.query.Tenant})
+	return column + " = " + value + " AND CAST(" + column + " AS TEXT) = " + value + " COLLATE BINARY", nil
+}
+
+func (s *sqliteSource) keyArg(q *row.Query, i int, canonical string) (arg, error) {
+	return s.forms[i].arg(q.Key[i], canonical)
+}
+
+// time compares the stored text itself when the time column leads the key, so that an index serves it; elsewhere the
+// column's form isn't known and the sorting form decides.
+func (s *sqliteSource) time(b *builder, op, canonical string) (string, error) {
+	column := b.query.TimeColumn
+	f := row.Filter{Column: column, Op: row.Less, Values: []string{canonical}}
+	if op == ">=" {
+		f.Op = row.GreaterEqual
+	}
+	leading := b.query.Key[0].Source == column.Source && b.query.Key[0].Kind == column.Kind
+	if leading && s.forms[0].known && (column.Kind == row.Timestamp || column.Kind == row.DateTime) {
+		if err := checkValue(f, canonical); err != nil {
+			return "", err
+		}
+		at, _ := parseInstant(canonical)
+		return s.forms[0].timeCondition(b, column, op, at), nil
+	}
+	return s.filter(b, f)
+}
+
+func (s *sqliteSource) filter(b *builder, f row.Filter) (string, error) {
+	name := quoteColumn(f.Column)
+	left := name
+	switch f.Column.Kind {
+	case row.String:
+		left = "CAST(" + name + " AS TEXT) COLLATE BINARY"
+	case row.Bytes:
+		left = "CAST(" + name + " AS BLOB)"
+	case row.Bool:
+		left = "CASE " + name + " WHEN 1 THEN 1 WHEN 'true' THEN 1 WHEN 0 THEN 0 WHEN 'false' THEN 0 END"
+	case row.Decimal, row.Timestamp, row.DateTime:
+		left = orderExpression(b.query, f.Column)
+	case row.Int64, row.Float64, row.Date, row.JSON:
+	}
+	return compare(f, left, func(value string) (string, error) {
+		if err := checkValue(f, value); err != nil {
+			return "", err
+		}
+		return b.bind(sqliteFilterArg(f.Column.Kind, value)), nil
+	})
+}
+
+// sqliteFilterArg turns a checked filter value into a parameter.
+func sqliteFilterArg(kind row.Kind, value string) arg {
+	switch kind {
+	case row.Int64:
+		n, _ := strconv.ParseInt(value, 10, 64)
+		return arg{kind: argInteger, integer: n}
+	case row.Float64:
+		v, _ := strconv.ParseFloat(value, 64)
+		return arg{kind: argReal, real: v}
+	case row.Bool:
+		if value == "true" {
+			return arg{kind: argInteger, integer: 1}
+		}
+		return arg{kind: argInteger}
+	case row.Bytes:
+		return arg{kind: argBytes, text: value}
+	case row.Decimal, row.Timestamp, row.DateTime:
+		return arg{text: string(sortingText(value, kind))}
+	case row.String, row.Date, row.JSON:
+	}
+	return arg{text: value}
+}
+
+// sqliteFailure turns an error of SQLite into the package's: outer is the caller's context, bounded the statement's.
+func sqliteFailure(outer, bounded context.Context, q *row.Query, err error) error {
+	var failure *sqliteError
+	if !errors.As(err, &failure) {
+		return err
+	}
+	switch failure.code & 0xff {
+	case sqlite3.SQLITE_INTERRUPT:
+		if outer.Err() != nil {
+			return cancelled(q.Table)
+		}
+		if bounded.Err() != nil {
+			return timedOut(q)
+		}
+		return job.Errorf(job.Transient, codeUnavailable, "reading table %s was interrupted; try again", q.Table)
+	case sqlite3.SQLITE_MISMATCH:
+		return job.Errorf(job.Permanent, codeValueInvalid, "%s", failure.message)
+	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_RANGE:
+		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names (%s); restore it "+
+			"or apply a new version of the definition", q.Table, failure.message)
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return job.Errorf(job.Transient, codeTimeout, "table %s was locked by a writer for longer than %s; try again, or set the "+
+			"file to journal mode WAL", q.Table, LockTime)
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY:
+		return job.Errorf(job.Permanent, codeDenied, "the SQLite file of table %s can't be opened (%s); check its permissions and "+
+			"those of its folder", q.Table, failure.message)
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT:
+		return job.Errorf(job.Permanent, codeDenied, "the SQLite file of table %s is damaged or no database (%s); run PRAGMA "+
+			"integrity_check on it and restore a backup", q.Table, failure.message)
+	case sqlite3.SQLITE_NOMEM:
+		return job.Errorf(job.Resource, codeOverloaded, "reading table %s ran out of memory; lower the batch bounds or raise the "+
+			"memory limit", q.Table)
+	case sqlite3.SQLITE_TOOBIG:
+		return job.Errorf(job.Permanent, codeRowTooLarge, "a row of table %s is larger than a row may be; leave its large column "+
+			"out of the definition or shorten it", q.Table)
+	}
+	return job.Errorf(job.Transient, codeUnavailable, "table %s can't be read at the moment (%s); try again", q.Table, failure.message)
+}
