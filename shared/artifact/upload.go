@@ -53,9 +53,9 @@ func (s *Store) PutPart(ctx context.Context, upload job.Upload, number int64, da
 	return tag(out.ETag), nil
 }
 
-// CopyPart writes one part from bytes of another object, inside the store; that object must be larger than
-// limits.StorePartBytesMin, or S3 refuses to copy a range of it. CRC64 is what the store says the copied bytes have, 0 when
-// it does not say; an empty ETag copies any version.
+// CopyPart writes one part from bytes of another object, inside the store. S3 copies no range of an object of 5 MiB or less,
+// so bytes that end there pass through memory. CRC64 is what the store says the copied bytes have, 0 when it does not say;
+// an empty ETag copies any version.
 func (s *Store) CopyPart(ctx context.Context, upload job.Upload, number int64, from pipeline.Slice) (job.Part, error) {
 	if err := checkNumber("copy part", upload.Key, number); err != nil {
 		return job.Part{}, err
@@ -67,6 +67,9 @@ func (s *Store) CopyPart(ctx context.Context, upload job.Upload, number int64, f
 	if length == 0 || length > limits.StoreCopyBytesMax {
 		return job.Part{}, job.Errorf(job.Permanent, codeRangeInvalid,
 			"copy part %s: a part copy takes 1 to %d bytes and was asked for %d; split it", from.Key, int64(limits.StoreCopyBytesMax), length)
+	}
+	if from.To <= limits.StorePartBytesMin {
+		return s.carryPart(ctx, upload, number, from)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dataTimeout)
 	defer cancel()
@@ -86,6 +89,20 @@ func (s *Store) CopyPart(ctx context.Context, upload job.Upload, number int64, f
 		return job.Part{}, s.failed(what, err)
 	}
 	return job.Part{Number: number, ETag: tag(out.CopyPartResult.ETag), Bytes: length, CRC64: sum}, nil
+}
+
+// carryPart copies a few bytes by reading and writing them.
+func (s *Store) carryPart(ctx context.Context, upload job.Upload, number int64, from pipeline.Slice) (job.Part, error) {
+	data, err := s.Read(ctx, from)
+	if err != nil {
+		return job.Part{}, err
+	}
+	sum := uint64(checksum.Sum64(data))
+	etag, err := s.PutPart(ctx, upload, number, data, sum)
+	if err != nil {
+		return job.Part{}, err
+	}
+	return job.Part{Number: number, ETag: etag, Bytes: int64(len(data)), CRC64: sum}, nil
 }
 
 // CompleteUpload makes the object of exactly these parts, if no object has the key. The parts' sizes and checksums must add

@@ -1,16 +1,4 @@
-// Package key owns every path in the bucket: how a tenant, job, unit and generation become a key, and how a key tells
-// whose it is. It is pure, so that use cases choose keys and the adapter that writes them needs not know any. It imports
-// job; start reading at Staging and Parse.
-//
-// The paths are
-//
-//	staging/<tenant>/<job>/<unit>/<generation>
-//	artifacts/<tenant>/<job>/<generation>-<random>/<file>
-//	receipts/<tenant>/<job>/<generation>-<random>.json
-//
-// Keys below one root have the same depth, so no key is a folder of another. Every segment is plain ASCII, never empty,
-// never "." or "..", and at most 255 bytes long, so that a file system can hold the bucket too.
-package key
+package artifact
 
 import (
 	"crypto/sha256"
@@ -32,38 +20,56 @@ const (
 	ReceiptsRoot  Root = "receipts/"
 )
 
-// Roots lists every root.
-func Roots() []Root { return []Root{StagingRoot, ArtifactsRoot, ReceiptsRoot} }
-
 const (
 	segmentBytesMax = 255
+	randomBytesMax  = 200
 	fileBytesMax    = 120
 	receiptSuffix   = ".json"
 )
 
-// StagingPrefix is what the keys of everything a job stages begin with.
-func StagingPrefix(tenant, jobID string) string { return prefix(StagingRoot, tenant, jobID) }
-
-// ArtifactPrefix is what the keys of every artifact of a job begin with.
-func ArtifactPrefix(tenant, jobID string) string { return prefix(ArtifactsRoot, tenant, jobID) }
-
-// ReceiptPrefix is what the keys of every receipt of a job begin with.
-func ReceiptPrefix(tenant, jobID string) string { return prefix(ReceiptsRoot, tenant, jobID) }
+// Keys owns every path in the bucket: how a tenant, job, unit and generation become a key, and how a key tells whose it
+// is. The paths are
+//
+//	staging/<tenant>/<job>/<unit>/<generation>
+//	artifacts/<tenant>/<job>/<generation>-<random>/<file>
+//	receipts/<tenant>/<job>/<generation>-<random>.json
+//
+// Keys below one root have the same depth, so no key is a folder of another. Every segment is plain ASCII, never empty,
+// never "." or "..", and at most 255 bytes long, so that a file system can hold the bucket too; any text is safe as a
+// tenant or file name.
+type Keys struct{}
 
 // Staging is where one generation of a unit puts its bytes.
-func Staging(tenant, jobID, unitID string, generation int64) string {
-	return StagingPrefix(tenant, jobID) + segment(unitID) + "/" + digits(generation)
+func (Keys) Staging(tenant, jobID, unitID string, generation int64) string {
+	return prefix(StagingRoot, tenant, jobID) + segment(unitID, segmentBytesMax) + "/" + digits(generation)
 }
 
-// Artifact is where one publication of a job puts its file. random makes it unguessable; fileName may be any text: what
-// is not plain ASCII becomes "_", because the name under which people save the file is set by the link.
-func Artifact(tenant, jobID string, generation int64, random [16]byte, fileName string) string {
-	return ArtifactPrefix(tenant, jobID) + publication(generation, random) + "/" + file(fileName)
+// Artifact is where one publication of a job puts its file. random makes it unguessable. What is not plain ASCII in the
+// file's name becomes "_", because the name under which people save the file is set by the link.
+func (Keys) Artifact(tenant, jobID string, generation int64, random, fileName string) string {
+	return prefix(ArtifactsRoot, tenant, jobID) + publication(generation, random) + "/" + file(fileName)
 }
 
 // Receipt is where one publication of a job puts its receipt.
-func Receipt(tenant, jobID string, generation int64, random [16]byte) string {
-	return ReceiptPrefix(tenant, jobID) + publication(generation, random) + receiptSuffix
+func (Keys) Receipt(tenant, jobID string, generation int64, random string) string {
+	return prefix(ReceiptsRoot, tenant, jobID) + publication(generation, random) + receiptSuffix
+}
+
+// Prefixes are those below which everything of a job is stored: staging, artifacts, receipts.
+func (Keys) Prefixes(tenant, jobID string) []string {
+	return []string{prefix(StagingRoot, tenant, jobID), prefix(ArtifactsRoot, tenant, jobID), prefix(ReceiptsRoot, tenant, jobID)}
+}
+
+// Roots are the prefixes below which everything of every job is stored.
+func (Keys) Roots() []string {
+	return []string{string(StagingRoot), string(ArtifactsRoot), string(ReceiptsRoot)}
+}
+
+// JobOf tells which job a key belongs to. ok is false for every key that Keys doesn't make; such an object is not this
+// system's and must be left alone.
+func (k Keys) JobOf(key string) (jobID string, ok bool) {
+	owner, ok := k.Parse(key)
+	return owner.Job, ok
 }
 
 // Owner is what a key tells about itself.
@@ -79,26 +85,20 @@ type Owner struct {
 
 // Of reports whether the key lies in the tenant's part of the bucket. The tenant itself can't be read from a key, because
 // a long name is in it as a digest only.
-func (o Owner) Of(tenant string) bool { return o.tenant == segment(tenant) }
+func (o Owner) Of(tenant string) bool { return o.tenant == segment(tenant, segmentBytesMax) }
 
-// Parse tells whose a key is. ok is false for every key that the functions of this package don't make; such an object is
-// not this system's and must be left alone.
-func Parse(key string) (owner Owner, ok bool) {
-	for _, root := range Roots() {
-		rest, found := strings.CutPrefix(key, string(root))
+// Parse tells whose a key is; ok is false for a key that Keys doesn't make.
+func (k Keys) Parse(key string) (owner Owner, ok bool) {
+	for _, root := range k.Roots() {
+		rest, found := strings.CutPrefix(key, root)
 		if !found {
 			continue
 		}
 		segments := strings.Split(rest, "/")
-		for _, text := range segments {
-			if len(text) == 0 || len(text) > segmentBytesMax {
-				return Owner{}, false
-			}
-		}
-		if len(segments) < 3 || !isSegment(segments[0]) || !job.ValidID(segments[1]) {
+		if len(segments) < 3 || !isSegment(segments[0], segmentBytesMax) || !job.ValidID(segments[1]) {
 			return Owner{}, false
 		}
-		owner = Owner{Root: root, tenant: segments[0], Job: segments[1]}
+		owner = Owner{Root: Root(root), tenant: segments[0], Job: segments[1]}
 		return owner.parse(segments[2:])
 	}
 	return Owner{}, false
@@ -127,12 +127,12 @@ func (o Owner) parse(segments []string) (Owner, bool) {
 }
 
 func prefix(root Root, tenant, jobID string) string {
-	return string(root) + segment(tenant) + "/" + segment(jobID) + "/"
+	return string(root) + segment(tenant, segmentBytesMax) + "/" + segment(jobID, segmentBytesMax) + "/"
 }
 
 // segment makes any text a segment, reversibly as long as it is short: letters, digits, "_" and "-" stay, every other byte
 // becomes "~" and two hexadecimal digits, and no text at all is "~". What would be too long becomes "~~" and its digest.
-func segment(text string) string {
+func segment(text string, bytesMax int) string {
 	if text == "" {
 		return "~"
 	}
@@ -144,7 +144,7 @@ func segment(text string) string {
 		}
 		fmt.Fprintf(&b, "~%02x", text[i])
 	}
-	if b.Len() <= segmentBytesMax {
+	if b.Len() <= bytesMax {
 		return b.String()
 	}
 	digest := sha256.Sum256([]byte(text))
@@ -152,9 +152,12 @@ func segment(text string) string {
 }
 
 // isSegment reports whether text is one that segment makes.
-func isSegment(text string) bool {
+func isSegment(text string, bytesMax int) bool {
 	if text == "~" {
 		return true
+	}
+	if text == "" || len(text) > bytesMax {
+		return false
 	}
 	if digest, ok := strings.CutPrefix(text, "~~"); ok {
 		return len(digest) == 2*sha256.Size && isHex(digest)
@@ -172,7 +175,7 @@ func isSegment(text string) bool {
 		}
 		i += 2
 	}
-	return text != ""
+	return true
 }
 
 // file makes any text a file name of plain ASCII that keeps its ending.
@@ -200,13 +203,13 @@ func file(name string) string {
 	return text
 }
 
-func publication(generation int64, random [16]byte) string {
-	return digits(generation) + "-" + hex.EncodeToString(random[:])
+func publication(generation int64, random string) string {
+	return digits(generation) + "-" + segment(random, randomBytesMax)
 }
 
 func parsePublication(text string) (generation int64, ok bool) {
 	number, random, found := strings.Cut(text, "-")
-	if !found || len(random) != 32 || !isHex(random) {
+	if !found || !isSegment(random, randomBytesMax) {
 		return 0, false
 	}
 	return parseDigits(number)
