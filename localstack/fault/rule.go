@@ -39,7 +39,9 @@ const delayMSMax = 3_600_000
 
 // Match says which calls a rule strikes. Empty fields fit everything.
 type Match struct {
-	// Function is the caller's name, "operator" for calls from outside functions.
+	// Function is the caller: a function's name for calls of its processes, with
+	// "/outside" for calls in its name that the poller of its queue or the holder
+	// of a link makes, "operator" for all others.
 	Function string `json:"function,omitempty"`
 	Service  string `json:"service,omitempty"`
 	// Operation is the API's name, such as UpdateItem or UploadPart.

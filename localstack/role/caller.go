@@ -36,12 +36,18 @@ func CallerOf(r *http.Request) Caller {
 	return Caller{Function: name, Process: processOf(r.UserAgent())}
 }
 
-// Name is what counters and rules call the caller.
+// Name is what counters and rules call the caller: a function's name for calls of
+// its processes, with "/outside" for calls in its name that come from elsewhere,
+// such as the poller of its queue and the holders of its links.
 func (c Caller) Name() string {
-	if c.Function == "" {
+	switch {
+	case c.Function == "":
 		return "operator"
+	case c.Process == "":
+		return c.Function + "/outside"
+	default:
+		return c.Function
 	}
-	return c.Function
 }
 
 // processOf finds the application id that functions put into their user agent.
