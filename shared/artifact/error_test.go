@@ -22,6 +22,20 @@ import (
 	"sealift/shared/pipeline"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantCode(t *testing.T, err error, kind job.Kind, code string) {
+	t.Helper()
+	if job.KindOf(err) != kind || job.CodeOf(err) != code {
+		t.Errorf("got %v, want %s: %s", err, kind, code)
+	}
+}
+
 // storeAt is a store whose S3 is at an address.
 func storeAt(address string, attempts int) *artifact.Store {
 	return artifact.New(s3.New(s3.Options{
