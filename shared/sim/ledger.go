@@ -54,7 +54,6 @@ func (l *Ledger) Apply(ctx context.Context, change job.Change) error {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
 	if err := wellFormed(change); err != nil {
-		l.world.violate("%v", err)
 		return err
 	}
 	if err := l.state.apply(l.world, change); err != nil {
