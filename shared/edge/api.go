@@ -1,0 +1,228 @@
+package edge
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"sealift/shared/job"
+	"sealift/shared/policy"
+)
+
+// Claims name where a verified token says whose it is.
+type Claims struct {
+	Tenant string
+	Roles  string
+}
+
+// request is one HTTP request after the gateway has verified its token.
+type request struct {
+	who     policy.Principal
+	path    map[string]string
+	query   map[string]string
+	headers map[string]string
+	body    []byte
+}
+
+// response is what a route answers: body is rendered as JSON unless it is raw.
+type response struct {
+	status  int
+	headers map[string]string
+	body    any
+	raw     []byte
+}
+
+// route is one operation of the API.
+type route func(ctx context.Context, r request) (response, error)
+
+// api dispatches on the gateway's route key ("POST /v1/exports") and turns errors into problem documents (RFC 9457).
+type api struct {
+	claims Claims
+	log    *slog.Logger
+	routes map[string]route
+}
+
+func (a api) handle(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	answer, err := a.serve(ctx, event)
+	attributes := []any{"route", event.RouteKey, "request_id", event.RequestContext.RequestID}
+	if id := event.PathParameters["id"]; job.ValidID(id) {
+		attributes = append(attributes, "job", id)
+	}
+	if err != nil {
+		answer = problem(err, event.RawPath)
+		attributes = append(attributes, "status", answer.status, "kind", string(job.KindOf(err)), "code", job.CodeOf(err))
+		if answer.status >= http.StatusInternalServerError {
+			a.log.ErrorContext(ctx, "request failed", append(attributes, "error", err.Error())...)
+		} else {
+			a.log.InfoContext(ctx, "request refused", attributes...)
+		}
+	} else {
+		a.log.InfoContext(ctx, "request answered", append(attributes, "status", answer.status)...)
+	}
+	return render(answer), nil
+}
+
+// serve answers one request; a panic in a route is an error of this request and not the end of the process.
+func (a api) serve(ctx context.Context, event events.APIGatewayV2HTTPRequest) (answer response, err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			a.log.ErrorContext(ctx, "request panicked", "route", event.RouteKey, "stack", string(debug.Stack()))
+			err = &job.Error{Kind: job.Permanent, Code: "internal", Detail: "the request met a fault in the service"}
+		}
+	}()
+	handle, ok := a.routes[event.RouteKey]
+	if !ok {
+		return response{}, &job.Error{Kind: job.NotFound, Code: "not_found", Detail: "there is no such resource"}
+	}
+	r, err := a.read(event)
+	if err != nil {
+		return response{}, err
+	}
+	return handle(ctx, r)
+}
+
+// read takes over what the gateway says. Who asks comes from the verified token's claims and from nowhere else.
+func (a api) read(event events.APIGatewayV2HTTPRequest) (request, error) {
+	r := request{
+		path: event.PathParameters, query: event.QueryStringParameters, headers: event.Headers, body: []byte(event.Body),
+	}
+	if event.IsBase64Encoded {
+		body, err := base64.StdEncoding.DecodeString(event.Body)
+		if err != nil {
+			return request{}, &job.Error{Kind: job.Invalid, Code: "request_malformed", Detail: "the body can't be read"}
+		}
+		r.body = body
+	}
+	if event.RequestContext.Authorizer == nil || event.RequestContext.Authorizer.JWT == nil {
+		return request{}, &job.Error{Kind: job.Permanent, Code: "authorizer_missing", Detail: "the gateway has passed a request without a verified token; its route lacks the authorizer"}
+	}
+	claims := event.RequestContext.Authorizer.JWT.Claims
+	r.who = policy.Principal{Tenant: claims[a.claims.Tenant], Subject: claims["sub"], Roles: roles(claims[a.claims.Roles])}
+	if r.who.Tenant == "" || r.who.Subject == "" {
+		return request{}, &job.Error{Kind: job.Fenced, Code: "token_incomplete",
+			Detail: "the token lacks a subject (sub) or a tenant (" + a.claims.Tenant + "); ask the issuer for a token that has both"}
+	}
+	return r, nil
+}
+
+// roles reads a list claim as the gateway renders it: a JSON list becomes "[a b]"; plain text may use spaces or commas.
+func roles(text string) []string {
+	return strings.FieldsFunc(strings.Trim(text, "[]"), func(r rune) bool { return r == ' ' || r == ',' || r == '"' })
+}
+
+// header finds a header; the gateway passes names in lower case.
+func (r request) header(name string) string { return r.headers[strings.ToLower(name)] }
+
+// problemTitle and the code's path are the stable type of a problem; detail is for people.
+type problemDocument struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	// Field is a JSON pointer into the request, when one field is at fault.
+	Field    string           `json:"field,omitempty"`
+	State    job.State        `json:"state,omitempty"`
+	Faults   []map[string]any `json:"faults,omitempty"`
+	Instance string           `json:"instance,omitempty"`
+}
+
+// problem renders an error. Causes stay in the log; what a stranger may read is code and detail.
+func problem(err error, instance string) response {
+	kind, code := job.KindOf(err), job.CodeOf(err)
+	document := problemDocument{
+		Type: "/problems/" + strings.ReplaceAll(code, "_", "-"), Title: title(code), Status: status(kind, code), Instance: instance,
+	}
+	var e *job.Error
+	if errors.As(err, &e) {
+		document.Detail, document.Field = e.Detail, e.Field
+		document.Faults = faultsOf(e)
+	}
+	if document.Status == http.StatusInternalServerError && kind != job.Permanent {
+		document.Detail = ""
+	}
+	var conflict *stateConflict
+	if errors.As(err, &conflict) {
+		document.State = conflict.state
+	}
+	headers := map[string]string{"content-type": "application/problem+json"}
+	switch document.Status {
+	case http.StatusServiceUnavailable:
+		headers["retry-after"] = "5"
+	case http.StatusTooManyRequests:
+		headers["retry-after"] = "30"
+	case http.StatusConflict:
+		if code == "idempotency_key_in_use" {
+			headers["retry-after"] = "1"
+		}
+	}
+	return response{status: document.Status, headers: headers, body: document}
+}
+
+func title(code string) string {
+	words := strings.ReplaceAll(code, "_", " ")
+	if words == "" {
+		return "Error"
+	}
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// render turns an answer into the gateway's payload.
+func render(answer response) events.APIGatewayV2HTTPResponse {
+	headers := map[string]string{"content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff"}
+	for name, value := range answer.headers {
+		headers[name] = value
+	}
+	body := answer.raw
+	if body == nil && answer.body != nil {
+		text, err := json.Marshal(answer.body)
+		if err != nil {
+			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusInternalServerError, Headers: map[string]string{"content-type": "application/problem+json"}}
+		}
+		body = text
+	}
+	return events.APIGatewayV2HTTPResponse{StatusCode: answer.status, Headers: headers, Body: string(body)}
+}
+
+// stateConflict carries the state that won against a caller's wish.
+type stateConflict struct {
+	state job.State
+	err   error
+}
+
+func (s *stateConflict) Error() string { return s.err.Error() }
+func (s *stateConflict) Unwrap() error { return s.err }
+
+// pageSize reads ?limit=.
+func pageSize(r request, most int) (int, error) {
+	text := r.query["limit"]
+	if text == "" {
+		return 0, nil
+	}
+	size, err := strconv.Atoi(text)
+	if err != nil || size < 1 || size > most {
+		return 0, &job.Error{Kind: job.Invalid, Code: "limit_malformed", Field: "limit",
+			Detail: "the query parameter limit is " + strconv.Quote(text) + "; allowed are 1 to " + strconv.Itoa(most)}
+	}
+	return size, nil
+}
+
+// cursor reads ?cursor=, which is opaque to callers.
+func cursor(r request) (string, error) {
+	text, err := base64.RawURLEncoding.DecodeString(r.query["cursor"])
+	if err != nil || slices.Contains(text, 0) {
+		return "", &job.Error{Kind: job.Invalid, Code: "cursor_malformed", Field: "cursor",
+			Detail: "the query parameter cursor is not one that this API gave; begin without it"}
+	}
+	return string(text), nil
+}
+
+func opaque(cursor string) string { return base64.RawURLEncoding.EncodeToString([]byte(cursor)) }

@@ -1,0 +1,103 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"sealift/shared/definition"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/pipeline"
+)
+
+// OperateAPI answers the operators' routes.
+func OperateAPI(o pipeline.Operator, claims Claims, log *slog.Logger) API {
+	h := operateRoutes{operator: o}
+	return api{claims: claims, log: log, routes: map[string]route{
+		"PUT /v1/definitions/{name}": h.apply,
+		"GET /v1/definitions/{name}": h.show,
+		"GET /v1/definitions":        h.list,
+	}}.handle
+}
+
+type operateRoutes struct{ operator pipeline.Operator }
+
+// applied is a definition as the API shows it.
+type applied struct {
+	Name       string          `json:"name"`
+	Version    int64           `json:"version"`
+	SHA256     string          `json:"sha256"`
+	AppliedAt  string          `json:"applied_at"`
+	AppliedBy  string          `json:"applied_by"`
+	Changed    *bool           `json:"changed,omitempty"`
+	Definition json.RawMessage `json:"definition,omitempty"`
+}
+
+func showDefinition(r job.DefinitionRecord) applied {
+	return applied{Name: r.Name, Version: r.Version, SHA256: r.Digest, AppliedAt: timeText(r.Applied), AppliedBy: r.Actor}
+}
+
+func (h operateRoutes) apply(ctx context.Context, r request) (response, error) {
+	result, err := h.operator.Apply(ctx, r.who, r.path["name"], r.body)
+	if err != nil {
+		return response{}, err
+	}
+	shown := showDefinition(result.Record)
+	shown.Changed = &result.Changed
+	return response{status: http.StatusOK, body: shown}, nil
+}
+
+func (h operateRoutes) show(ctx context.Context, r request) (response, error) {
+	var version int64
+	if text := r.query["version"]; text != "" {
+		var err error
+		if version, err = strconv.ParseInt(text, 10, 64); err != nil || version < 1 {
+			return response{}, &job.Error{Kind: job.Invalid, Code: "version_malformed", Field: "version",
+				Detail: "the query parameter version is " + strconv.Quote(text) + "; send a whole number from 1"}
+		}
+	}
+	record, err := h.operator.Show(ctx, r.who, r.path["name"], version)
+	if err != nil {
+		return response{}, err
+	}
+	shown := showDefinition(record)
+	shown.Definition = json.RawMessage(record.Body)
+	return response{status: http.StatusOK, body: shown}, nil
+}
+
+func (h operateRoutes) list(ctx context.Context, r request) (response, error) {
+	after, err := cursor(r)
+	if err != nil {
+		return response{}, err
+	}
+	records, err := h.operator.List(ctx, r.who, after)
+	if err != nil {
+		return response{}, err
+	}
+	shown := make([]applied, 0, len(records))
+	for _, record := range records {
+		shown = append(shown, showDefinition(record))
+	}
+	next := ""
+	if len(records) == limits.JobsPage {
+		next = records[len(records)-1].Name
+	}
+	return response{status: http.StatusOK, body: page("definitions", shown, next)}, nil
+}
+
+// faultsOf lists every fault of a refused definition.
+func faultsOf(err error) []map[string]any {
+	var faults definition.Faults
+	if !errors.As(err, &faults) {
+		return nil
+	}
+	list := make([]map[string]any, 0, len(faults))
+	for _, fault := range faults {
+		list = append(list, map[string]any{"pointer": fault.Pointer, "detail": fault.Detail})
+	}
+	return list
+}
