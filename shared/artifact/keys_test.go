@@ -19,15 +19,15 @@ func TestKeysAreThePathsThatPermissionsAndSweepsName(t *testing.T) {
 	t.Parallel()
 	const random = "dead0000000000000000000000000001"
 	for want, got := range map[string]string{
-		"staging/acme/" + jobID + "/":                                         artifact.Keys{}.Prefixes("acme", jobID)[0],
-		"staging/acme/" + jobID + "/s00007/0000000003":                        artifact.Keys{}.Staging("acme", jobID, "s00007", 3),
-		"artifacts/acme/" + jobID + "/":                                       artifact.Keys{}.Prefixes("acme", jobID)[1],
-		"artifacts/acme/" + jobID + "/0000000002-" + random + "/orders.csv.gz":   artifact.Keys{}.Artifact("acme", jobID, 2, random, "orders.csv.gz"),
-		"artifacts/acme/" + jobID + "/0000000002-" + random + "/_Q3_.csv":        artifact.Keys{}.Artifact("acme", jobID, 2, random, `订单,导出 "Q3".csv`),
-		"artifacts/acme/" + jobID + "/0000000002-" + random + "/export":          artifact.Keys{}.Artifact("acme", jobID, 2, random, "../.."),
-		"receipts/acme/" + jobID + "/0000000002-" + random + ".json":             artifact.Keys{}.Receipt("acme", jobID, 2, random),
-		"staging/~2e~2e~2f~e5~ba~97~20A~7e/" + jobID + "/finalize/0000000001": artifact.Keys{}.Staging("../店 A~", jobID, "finalize", 1),
-		"staging/~/" + jobID + "/plan/0000000001":                             artifact.Keys{}.Staging("", jobID, "plan", 1),
+		"staging/acme/" + jobID + "/":                                          artifact.Keys{}.Prefixes("acme", jobID)[0],
+		"staging/acme/" + jobID + "/s00007/0000000003":                         artifact.Keys{}.Staging("acme", jobID, "s00007", 3),
+		"artifacts/acme/" + jobID + "/":                                        artifact.Keys{}.Prefixes("acme", jobID)[1],
+		"artifacts/acme/" + jobID + "/0000000002-" + random + "/orders.csv.gz": artifact.Keys{}.Artifact("acme", jobID, 2, random, "orders.csv.gz"),
+		"artifacts/acme/" + jobID + "/0000000002-" + random + "/_Q3_.csv":      artifact.Keys{}.Artifact("acme", jobID, 2, random, `订单,导出 "Q3".csv`),
+		"artifacts/acme/" + jobID + "/0000000002-" + random + "/export":        artifact.Keys{}.Artifact("acme", jobID, 2, random, "../.."),
+		"receipts/acme/" + jobID + "/0000000002-" + random + ".json":           artifact.Keys{}.Receipt("acme", jobID, 2, random),
+		"staging/~2e~2e~2f~e5~ba~97~20A~7e/" + jobID + "/finalize/0000000001":  artifact.Keys{}.Staging("../店 A~", jobID, "finalize", 1),
+		"staging/~/" + jobID + "/plan/0000000001":                              artifact.Keys{}.Staging("", jobID, "plan", 1),
 	} {
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

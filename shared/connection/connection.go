@@ -1,0 +1,191 @@
+// Package connection owns how a definition's connection becomes an open source: the connection string is a secret of that
+// name, read from Secrets Manager, kept in memory for a while and given to nothing but the opener. It imports pipeline for the
+// port, job, source and its SDK service; start reading at Sources.Open.
+//
+// This package is the one layer that retries reading a secret, three attempts at most; opening is tried once, and once more
+// when the secret turns out to have been changed.
+package connection
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"sealift/shared/job"
+	"sealift/shared/pipeline"
+	"sealift/shared/source"
+)
+
+const (
+	attemptsMax   = 3
+	backoffMax    = 2 * time.Second
+	secretTimeout = 15 * time.Second
+	nameBytesMax  = 128
+	// cachedMax bounds how many connection strings are kept.
+	cachedMax = 256
+)
+
+// Config is what Sources needs besides its client.
+type Config struct {
+	// Prefix stands before a connection's name in the name of its secret.
+	Prefix string
+	// TTL is how long a connection string is used without being read again; 0 reads it every time.
+	TTL time.Duration
+	Now func() time.Time
+	// Open opens the source that a connection string names. Its errors must not repeat the string.
+	Open func(ctx context.Context, dsn string) (source.Source, error)
+}
+
+// Sources opens sources by the name of their connection. It may be shared by goroutines; every source it opens belongs to
+// its caller, who closes it.
+type Sources struct {
+	client  *secretsmanager.Client
+	config  Config
+	retryer aws.RetryerV2
+
+	mu    sync.Mutex
+	known map[string]secret
+}
+
+type secret struct {
+	dsn   string
+	until time.Time
+}
+
+var _ pipeline.Sources = (*Sources)(nil)
+
+// New returns sources whose connection strings are the secrets below the prefix. The retry settings of the client are not
+// used.
+func New(client *secretsmanager.Client, config Config) *Sources {
+	return &Sources{client: client, config: config, known: map[string]secret{}, retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = attemptsMax
+		o.MaxBackoff = backoffMax
+	})}
+}
+
+// Open opens the source that a connection names. A connection without a secret is Permanent with code connection_missing.
+// When a source refuses a kept connection string, the secret may have been rotated: it is read again and, if it is another
+// one, tried.
+func (s *Sources) Open(ctx context.Context, connection string) (source.Source, error) {
+	dsn, kept, err := s.dsn(ctx, connection)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := s.config.Open(ctx, dsn)
+	if err == nil {
+		return opened, nil
+	}
+	if kept && job.KindOf(err) == job.Permanent {
+		s.forget(connection)
+		fresh, _, readErr := s.dsn(ctx, connection)
+		if readErr != nil {
+			return nil, readErr
+		}
+		if fresh != dsn {
+			dsn = fresh
+			if opened, err = s.config.Open(ctx, dsn); err == nil {
+				return opened, nil
+			}
+		}
+	}
+	return nil, guarded(connection, dsn, err)
+}
+
+// dsn is the connection string, and whether it was kept from before.
+func (s *Sources) dsn(ctx context.Context, connection string) (dsn string, kept bool, err error) {
+	if !validName(connection) {
+		return "", false, job.Errorf(job.Permanent, "connection_invalid",
+			"connection %q: a name has 1 to %d letters, digits and any of - _ . inside; correct the definition", connection, nameBytesMax)
+	}
+	now := s.config.Now()
+	s.mu.Lock()
+	have, ok := s.known[connection]
+	s.mu.Unlock()
+	if ok && now.Before(have.until) {
+		return have.dsn, true, nil
+	}
+	dsn, err = s.read(ctx, connection)
+	if err != nil {
+		return "", false, err
+	}
+	if s.config.TTL > 0 {
+		s.mu.Lock()
+		if len(s.known) >= cachedMax {
+			clear(s.known)
+		}
+		s.known[connection] = secret{dsn: dsn, until: now.Add(s.config.TTL)}
+		s.mu.Unlock()
+	}
+	return dsn, false, nil
+}
+
+func (s *Sources) forget(connection string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, connection)
+}
+
+func (s *Sources) read(ctx context.Context, connection string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, secretTimeout)
+	defer cancel()
+	name := s.config.Prefix + connection
+	out, err := s.client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name}, func(o *secretsmanager.Options) {
+		o.Retryer = s.retryer
+		o.RetryMaxAttempts = 0
+	})
+	if err != nil {
+		return "", failed(connection, name, err)
+	}
+	dsn := strings.TrimSpace(aws.ToString(out.SecretString))
+	if dsn == "" {
+		return "", job.Errorf(job.Permanent, "connection_malformed",
+			"connection %s: the secret %s holds no text; put the connection string there as plain text", connection, name)
+	}
+	return dsn, nil
+}
+
+// guarded passes an opener's error on unless it repeats the connection string or its password.
+func guarded(connection, dsn string, err error) error {
+	kind := job.Transient
+	var known *job.Error
+	if errors.As(err, &known) {
+		if !repeats(err.Error(), dsn) {
+			return err
+		}
+		kind = known.Kind
+	}
+	return job.Errorf(kind, "connection_failed", "connection %s: the source can't be opened, and its error is withheld because it may repeat the connection string", connection)
+}
+
+func repeats(text, dsn string) bool {
+	if strings.Contains(text, dsn) {
+		return true
+	}
+	parsed, err := url.Parse(dsn)
+	if err != nil || parsed.User == nil {
+		return false
+	}
+	password, _ := parsed.User.Password()
+	return password != "" && (strings.Contains(text, password) || strings.Contains(text, parsed.User.String()))
+}
+
+// validName keeps a name from reaching other secrets than those below the prefix.
+func validName(name string) bool {
+	if name == "" || len(name) > nameBytesMax || name[0] == '.' {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return false
+		}
+	}
+	return true
+}
