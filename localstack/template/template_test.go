@@ -196,7 +196,7 @@ func TestDeploymentRolesNameWhatTheyReach(t *testing.T) {
 		"secretsmanager:GetSecretValue": {"plan-shards", "process-shard"},
 		"s3:PutObject":                  {"process-shard", "finalize"},
 		"s3:DeleteObject":               {"sweep-orphans"},
-		"dynamodb:DeleteItem":           {"sweep-orphans"},
+		"dynamodb:ConditionCheckItem":   {"finalize"},
 		"scheduler:CreateSchedule":      {"plan-shards", "process-shard", "finalize", "sweep-orphans"},
 	} {
 		var got []string
