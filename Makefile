@@ -1,0 +1,65 @@
+# Sealift. `make` alone prints this help.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+ROWS ?= 1000000
+ENDPOINT ?=
+FUNCTIONS := create query cancel plan-shards process-shard finalize sign-download sweep-orphans operate
+SOURCES := $(shell find cmd functions shared localstack -name '*.go' 2>/dev/null) go.mod go.sum localstack/go.mod localstack/go.sum
+export CGO_ENABLED ?= 0
+
+.PHONY: help setup build lint check test test-aws race demo up ci bench golden clean
+
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Install what tests and linters need (PostgreSQL, golangci-lint, cfn-lint).
+	@infra/setup.sh tests
+	@infra/setup.sh lint
+
+build: bin/.built ## Build the functions, the command line and the embedded cloud into bin/.
+
+bin/.built: $(SOURCES)
+	@mkdir -p bin/functions
+	@for name in $(FUNCTIONS); do \
+	  go build -trimpath -tags lambda.norpc -ldflags '-s -w' -o bin/functions/$$name/bootstrap ./functions/$$name || exit 1; \
+	done
+	@go build -trimpath -o bin/sealift ./cmd/sealift
+	@cd localstack && go build -trimpath -o ../bin/localstack .
+	@touch $@
+
+lint: ## Check style, layers and house rules.
+	@infra/setup.sh lint
+	@unformatted=$$(gofmt -l cmd functions shared localstack bench); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
+	@.tools/bin/golangci-lint run ./...
+	@cd localstack && ../.tools/bin/golangci-lint run --config ../.golangci.yml ./...
+
+check: ## Check template.yaml: cfn-lint, which runs the SAM transform.
+	@infra/setup.sh lint
+	@.tools/venv/bin/cfn-lint template.yaml
+	@echo "template.yaml: no findings"
+
+test: build ## Run every test, installing what they need when it is missing.
+	@infra/setup.sh tests
+	@go vet ./... && (cd localstack && go vet ./...)
+	@go test ./...
+	@cd localstack && go test ./...
+
+race: build ## Run every test under the race detector.
+	@infra/setup.sh tests
+	@CGO_ENABLED=1 go test -race ./...
+	@cd localstack && CGO_ENABLED=1 go test -race ./...
+
+golden: ## Rewrite the golden files; look at the difference before you commit it.
+	@SEALIFT_GOLDEN=write go test ./shared/... -run Golden
+
+demo: build ## Run one export of ROWS=1000000 rows, whole, on the embedded cloud.
+	@bin/localstack demo --rows $(ROWS)
+
+up: build ## Run the embedded cloud with the demo's data until Ctrl-C; the API is at http://127.0.0.1:4000.
+	@bin/localstack up --rows $(ROWS)
+
+ci: lint check test ## What continuous integration runs.
+	@$(MAKE) --no-print-directory demo ROWS=200000
+
+clean: ## Remove what was built and the embedded cloud's data.
+	@rm -rf bin .sealift

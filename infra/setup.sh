@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Installs what the tests, checks and demo need and this machine lacks: PostgreSQL's server programs, the zip tools that
+# prove files readable, and, when asked for, the linters. Safe to run again; quick when nothing is missing.
+#
+#   infra/setup.sh tests    what `make test` and `make demo` need
+#   infra/setup.sh lint     what `make lint` and `make check` need
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools="$PWD/.tools"
+golangci_version=v2.12.2
+cfn_lint_version=1.51.0
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+packages() { # program package …: installs the packages whose program is missing
+  local missing=()
+  while [ $# -gt 0 ]; do
+    command -v "$1" >/dev/null 2>&1 || missing+=("$2")
+    shift 2
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  if ! command -v apt-get >/dev/null; then
+    echo "setup: missing: ${missing[*]}. Install them with this system's package manager." >&2
+    exit 1
+  fi
+  echo "setup: installing ${missing[*]}" >&2
+  as_root apt-get update -qq
+  # Only the programs are wanted: without this, Debian also creates and starts a server of its own.
+  if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+    as_root mkdir -p /etc/postgresql-common
+    echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
+  fi
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+postgres_programs() {
+  command -v initdb >/dev/null 2>&1 || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+}
+
+tests() {
+  packages gzip gzip zstd zstd python3 python3 git git
+  postgres_programs || packages initdb postgresql
+  postgres_programs || { echo "setup: PostgreSQL's initdb is still missing; install the package postgresql." >&2; exit 1; }
+}
+
+lint() {
+  if [ ! -x "$tools/bin/golangci-lint-$golangci_version" ]; then
+    echo "setup: building golangci-lint $golangci_version (some minutes, once)" >&2
+    GOBIN="$tools/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$golangci_version"
+    mv "$tools/bin/golangci-lint" "$tools/bin/golangci-lint-$golangci_version"
+  fi
+  ln -sf "golangci-lint-$golangci_version" "$tools/bin/golangci-lint"
+  if [ ! -x "$tools/venv-$cfn_lint_version/bin/cfn-lint" ]; then
+    echo "setup: installing cfn-lint $cfn_lint_version" >&2
+    # A virtual environment needs ensurepip, which Debian ships apart.
+    python3 -c 'import ensurepip' 2>/dev/null || packages ensurepip python3-venv
+    python3 -m venv "$tools/venv-$cfn_lint_version"
+    "$tools/venv-$cfn_lint_version/bin/pip" install -q --disable-pip-version-check "cfn-lint==$cfn_lint_version"
+  fi
+  ln -sfn "venv-$cfn_lint_version" "$tools/venv"
+}
+
+case "${1:-}" in
+  tests) tests ;;
+  lint) packages python3 python3 git git; lint ;;
+  *) echo "usage: infra/setup.sh tests|lint" >&2; exit 2 ;;
+esac
