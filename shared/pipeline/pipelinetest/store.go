@@ -361,4 +361,3 @@ func abortTwice(s *shelf) {
 		s.t.Errorf("uploads after the abort: %v, %v", uploads, err)
 	}
 }
-
