@@ -58,7 +58,10 @@ func ThrottleOf(service Service) Refusal {
 func (f Refusal) Write(w http.ResponseWriter, r *http.Request, service Service, requestID string) {
 	header := w.Header()
 	switch service {
-	case S3, "":
+	case "":
+		f.writeQuery(w, requestID)
+		return
+	case S3:
 		header.Set("X-Amz-Request-Id", requestID)
 		header.Set("Content-Type", "application/xml")
 		body, err := xml.Marshal(struct {
@@ -115,4 +118,25 @@ func queryCode(code string) string {
 		return "AccessDenied"
 	}
 	return code
+}
+
+// writeQuery sends a refusal as the services of the query protocol do, which are
+// the ones that this cloud does not have.
+func (f Refusal) writeQuery(w http.ResponseWriter, requestID string) {
+	type fault struct {
+		Type    string
+		Code    string
+		Message string
+	}
+	body, err := xml.Marshal(struct {
+		XMLName   xml.Name `xml:"ErrorResponse"`
+		Error     fault
+		RequestID string `xml:"RequestId"`
+	}{Error: fault{"Sender", f.Code, f.Message}, RequestID: requestID})
+	if err != nil {
+		body = nil
+	}
+	w.Header().Set("Content-Type", "text/xml")
+	w.WriteHeader(f.Status)
+	_, _ = w.Write(append([]byte(xml.Header), body...))
 }
