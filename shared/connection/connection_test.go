@@ -1,0 +1,251 @@
+package connection_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/google/go-cmp/cmp"
+
+	"sealift/shared/connection"
+	"sealift/shared/job"
+	"sealift/shared/source"
+)
+
+// vault answers like Secrets Manager.
+type vault struct {
+	mu      sync.Mutex
+	secrets map[string]string
+	reads   int
+	status  int
+	code    string
+}
+
+func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	text, _ := io.ReadAll(r.Body)
+	var asked struct{ SecretId string }
+	_ = json.Unmarshal(text, &asked)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.reads++
+	status, code := v.status, v.code
+	value, ok := v.secrets[asked.SecretId]
+	if status == 0 && !ok {
+		status, code = 400, "ResourceNotFoundException"
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	if status != 0 {
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, `{"__type":%q,"Message":"m"}`, code)
+		return
+	}
+	answer, _ := json.Marshal(map[string]string{"Name": asked.SecretId, "SecretString": value})
+	_, _ = w.Write(answer)
+}
+
+func (v *vault) put(name, value string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.secrets[name] = value
+}
+
+func (v *vault) count() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.reads
+}
+
+// opener opens every string but those it refuses, and keeps what it was given.
+type opener struct {
+	given   []string
+	refuses map[string]error
+}
+
+type opened struct {
+	source.Source
+	dsn string
+}
+
+func (o *opener) open(_ context.Context, dsn string) (source.Source, error) {
+	o.given = append(o.given, dsn)
+	if err := o.refuses[dsn]; err != nil {
+		return nil, err
+	}
+	return opened{dsn: dsn}, nil
+}
+
+type clock struct{ now time.Time }
+
+func newSources(t *testing.T, v *vault, o *opener, ttl time.Duration) (*connection.Sources, *clock) {
+	t.Helper()
+	server := httptest.NewServer(v)
+	t.Cleanup(server.Close)
+	c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	client := secretsmanager.New(secretsmanager.Options{
+		BaseEndpoint: &server.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	})
+	return connection.New(client, connection.Config{
+		Prefix: "sealift/connections/", TTL: ttl, Now: func() time.Time { return c.now }, Open: o.open,
+	}), c
+}
+
+const (
+	firstDSN  = "postgres://reader:first-password@db/orders"
+	secondDSN = "postgres://reader:second-password@db/orders"
+	name      = "sealift/connections/orders"
+)
+
+func TestAConnectionIsTheSecretBelowThePrefix(t *testing.T) {
+	t.Parallel()
+	v, o := &vault{secrets: map[string]string{name: firstDSN + "\n"}}, &opener{}
+	sources, _ := newSources(t, v, o, time.Minute)
+	got, err := sources.Open(t.Context(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if source, ok := got.(opened); !ok || source.dsn != firstDSN {
+		t.Errorf("opened %+v", got)
+	}
+}
+
+func TestASecretIsReadAgainWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	v, o := &vault{secrets: map[string]string{name: firstDSN}}, &opener{}
+	sources, c := newSources(t, v, o, time.Minute)
+	open := func() {
+		t.Helper()
+		if _, err := sources.Open(t.Context(), "orders"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	v.put(name, secondDSN)
+	c.now = c.now.Add(time.Minute - time.Nanosecond)
+	open()
+	c.now = c.now.Add(time.Nanosecond)
+	open()
+	if diff := cmp.Diff([]string{firstDSN, firstDSN, secondDSN}, o.given); diff != "" || v.count() != 2 {
+		t.Errorf("%d reads:\n%s", v.count(), diff)
+	}
+
+	always, _ := newSources(t, v, o, 0)
+	for range 3 {
+		if _, err := always.Open(t.Context(), "orders"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v.count() != 5 {
+		t.Errorf("without a time to keep, every open reads; %d reads", v.count())
+	}
+}
+
+func TestARotatedSecretIsTakenUpAtOnce(t *testing.T) {
+	t.Parallel()
+	v, o := &vault{secrets: map[string]string{name: firstDSN}}, &opener{}
+	sources, _ := newSources(t, v, o, time.Hour)
+	if _, err := sources.Open(t.Context(), "orders"); err != nil {
+		t.Fatal(err)
+	}
+	denied := job.Errorf(job.Permanent, "source_denied", "the password is refused")
+	o.refuses = map[string]error{firstDSN: denied}
+	if _, err := sources.Open(t.Context(), "orders"); !errors.Is(err, denied) {
+		t.Errorf("an unchanged secret: got %v", err)
+	}
+	if tries := len(o.given); tries != 2 {
+		t.Errorf("an unchanged secret was tried %d times", tries)
+	}
+	if _, err := sources.Open(t.Context(), "orders"); err == nil {
+		t.Error("a secret just read was tried with success")
+	}
+	v.put(name, secondDSN)
+	if _, err := sources.Open(t.Context(), "orders"); err != nil {
+		t.Errorf("a rotated secret: %v", err)
+	}
+}
+
+func TestAMissingConnectionSaysHowToMakeIt(t *testing.T) {
+	t.Parallel()
+	sources, _ := newSources(t, &vault{}, &opener{}, time.Minute)
+	_, err := sources.Open(t.Context(), "orders")
+	if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "connection_missing" ||
+		!strings.Contains(err.Error(), "aws secretsmanager create-secret --name "+name) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestANameNeverReachesAnotherSecret(t *testing.T) {
+	t.Parallel()
+	v := &vault{secrets: map[string]string{}}
+	sources, _ := newSources(t, v, &opener{}, time.Minute)
+	for _, bad := range []string{"", "..", ".x", "../other", "a/b", "a b", "订单", "a\n", strings.Repeat("a", 129)} {
+		if _, err := sources.Open(t.Context(), bad); job.CodeOf(err) != "connection_invalid" {
+			t.Errorf("%q: got %v", bad, err)
+		}
+	}
+	if v.count() != 0 {
+		t.Errorf("%d secrets were asked for", v.count())
+	}
+}
+
+func TestEveryAnswerHasItsKind(t *testing.T) {
+	t.Parallel()
+	for title, c := range map[string]struct {
+		status int
+		code   string
+		kind   job.Kind
+		want   string
+	}{
+		"denied":         {400, "AccessDeniedException", job.Permanent, "connection_denied"},
+		"key denied":     {400, "DecryptionFailure", job.Permanent, "connection_denied"},
+		"being deleted":  {400, "InvalidRequestException", job.Permanent, "connection_missing"},
+		"throttled":      {400, "ThrottlingException", job.Overload, "connection_overloaded"},
+		"failed":         {500, "InternalServiceError", job.Transient, "connection_unavailable"},
+		"not understood": {400, "InvalidParameterException", job.Permanent, "connection_refused"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			v := &vault{status: c.status, code: c.code}
+			sources, _ := newSources(t, v, &opener{}, time.Minute)
+			_, err := sources.Open(t.Context(), "orders")
+			if job.KindOf(err) != c.kind || job.CodeOf(err) != c.want || v.count() > 3 {
+				t.Errorf("got %v after %d reads, want %s: %s", err, v.count(), c.kind, c.want)
+			}
+		})
+	}
+	t.Run("no text", func(t *testing.T) {
+		t.Parallel()
+		sources, _ := newSources(t, &vault{secrets: map[string]string{name: " "}}, &opener{}, time.Minute)
+		if _, err := sources.Open(t.Context(), "orders"); job.CodeOf(err) != "connection_malformed" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestNoErrorRepeatsTheConnectionString(t *testing.T) {
+	t.Parallel()
+	for title, refusal := range map[string]error{
+		"the whole":       job.Errorf(job.Permanent, "source_denied", "can't open %s", firstDSN),
+		"the password":    job.Errorf(job.Permanent, "source_denied", "password first-password is wrong"),
+		"a foreign error": errors.New("dial " + firstDSN),
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			o := &opener{refuses: map[string]error{firstDSN: refusal}}
+			sources, _ := newSources(t, &vault{secrets: map[string]string{name: firstDSN}}, o, time.Minute)
+			_, err := sources.Open(t.Context(), "orders")
+			if err == nil || strings.Contains(err.Error(), "first-password") || job.CodeOf(err) != "connection_failed" {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
