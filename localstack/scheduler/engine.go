@@ -51,7 +51,8 @@ type Engine struct {
 	groups    map[string]groupRecord
 	schedules map[string]*schedule // by group/name
 	due       dueHeap              // schedules that will fire
-	pending   map[uint64]*invocation
+	waiting   invocationHeap       // firings not being delivered, next to deliver first
+	running   int
 	tokens    map[string]tokenRecord
 	swept     time.Time // when old tokens were last looked for
 }
@@ -63,12 +64,6 @@ type schedule struct {
 	index      int // in Engine.due, or -1
 }
 
-// invocation is one firing that has not been delivered.
-type invocation struct {
-	record  invocationRecord
-	running bool
-}
-
 // Open reads the schedules in dir, making the directory and the file when
 // absent. It fails when another process has them open.
 func Open(dir string, opt Options) (*Engine, error) {
@@ -77,7 +72,7 @@ func Open(dir string, opt Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt: withDefaults(opt), done: make(chan struct{}), wake: make(chan struct{}, 1), groups: map[string]groupRecord{},
-		schedules: map[string]*schedule{}, pending: map[uint64]*invocation{}, tokens: map[string]tokenRecord{},
+		schedules: map[string]*schedule{}, tokens: map[string]tokenRecord{},
 	}
 	e.mux = e.routes()
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -62,26 +62,13 @@ func (e *Engine) step(ctx context.Context, deliveries *sync.WaitGroup) (time.Dur
 	if len(e.due) > 0 {
 		sleep = min(sleep, fromMS(e.due[0].record.NextMS).Sub(now))
 	}
-	running := 0
-	for _, i := range e.pending {
-		if i.running {
-			running++
-		}
-	}
-	for _, i := range e.pending {
-		if i.running {
-			continue
-		}
-		if wait := fromMS(i.record.RetryMS).Sub(now); wait > 0 {
+	for e.running < deliveriesMax && len(e.waiting) > 0 {
+		if wait := fromMS(e.waiting[0].RetryMS).Sub(now); wait > 0 {
 			sleep = min(sleep, wait)
-			continue
+			break
 		}
-		if running == deliveriesMax {
-			continue
-		}
-		running++
-		i.running = true
-		record := i.record
+		record := heap.Pop(&e.waiting).(invocationRecord)
+		e.running++
 		deliveries.Go(func() { e.deliver(ctx, record) })
 	}
 	return max(sleep, 0), nil
@@ -91,7 +78,7 @@ func (e *Engine) step(ctx context.Context, deliveries *sync.WaitGroup) (time.Dur
 func (e *Engine) fire(now time.Time) error {
 	var fired []*schedule
 	var records []scheduleRecord
-	var invocations []*invocation
+	var invocations []invocationRecord
 	for len(e.due) > 0 && len(fired) < fireBatch && !fromMS(e.due[0].record.NextMS).After(now) {
 		s := e.due[0]
 		heap.Remove(&e.due, s.index)
@@ -103,22 +90,22 @@ func (e *Engine) fire(now time.Time) error {
 		}
 		record.Complete = record.NextMS == 0
 		fired, records = append(fired, s), append(records, record)
-		invocations = append(invocations, &invocation{record: invocationRecord{
+		invocations = append(invocations, invocationRecord{
 			Group: record.Group, Name: record.Name, Version: record.Version, ExecutionID: e.opt.NewID(), Target: *record.Definition.Target,
 			ScheduledMS: scheduled, FiredMS: toMS(now), Final: record.Complete,
-		}})
+		})
 	}
 	if len(fired) == 0 {
 		return nil
 	}
 	err := e.db.Update(func(tx *bolt.Tx) error {
-		for n, i := range invocations {
+		for n := range invocations {
 			number, err := tx.Bucket([]byte(bucketInvocation)).NextSequence()
 			if err != nil {
 				return fmt.Errorf("next invocation number: %w", err)
 			}
-			i.record.Number = number
-			if err := putJSON(tx, bucketInvocation, numberKey(number), i.record); err != nil {
+			invocations[n].Number = number
+			if err := putJSON(tx, bucketInvocation, numberKey(number), invocations[n]); err != nil {
 				return err
 			}
 			if err := putJSON(tx, bucketSchedule, []byte(records[n].key()), records[n]); err != nil {
@@ -130,7 +117,7 @@ func (e *Engine) fire(now time.Time) error {
 	for n, s := range fired {
 		if err == nil {
 			s.record = records[n]
-			e.pending[invocations[n].record.Number] = invocations[n]
+			heap.Push(&e.waiting, invocations[n])
 		}
 		e.place(s)
 	}
@@ -150,39 +137,40 @@ func (e *Engine) deliver(ctx context.Context, record invocationRecord) {
 	err := e.opt.Deliver(ctx, arn, e.input(record))
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	i := e.pending[record.Number]
-	i.running = false
+	e.running--
 	if e.closed || err != nil && ctx.Err() != nil {
-		// The attempt was cut off, not refused: it is made again after the next start.
+		// The attempt was cut off, not refused: it is made again, after the next start at the latest.
+		record.Attempts--
+		heap.Push(&e.waiting, record)
 		return
 	}
 	defer e.nudge()
 	if err == nil {
-		e.settle(ctx, i)
+		e.settle(ctx, record)
 		return
 	}
-	e.postpone(ctx, i, record, err)
+	e.postpone(ctx, record, err)
 }
 
 // settle removes a delivered invocation, and its schedule when that was the
 // last one and it wants to be deleted.
-func (e *Engine) settle(ctx context.Context, i *invocation) {
-	s := e.schedules[scheduleKey(i.record.Group, i.record.Name)]
-	gone := i.record.Final && s != nil && s.record.Version == i.record.Version && s.record.Definition.ActionAfterCompletion == "DELETE"
+func (e *Engine) settle(ctx context.Context, record invocationRecord) {
+	s := e.schedules[scheduleKey(record.Group, record.Name)]
+	gone := record.Final && s != nil && s.record.Version == record.Version && s.record.Definition.ActionAfterCompletion == "DELETE"
 	err := e.db.Update(func(tx *bolt.Tx) error {
 		if gone {
 			if err := deleteKey(tx, bucketSchedule, []byte(s.record.key())); err != nil {
 				return err
 			}
 		}
-		return deleteKey(tx, bucketInvocation, numberKey(i.record.Number))
+		return deleteKey(tx, bucketInvocation, numberKey(record.Number))
 	})
 	if err != nil {
-		i.record.RetryMS = toMS(e.opt.Now().Add(retryPauseMin))
-		e.opt.Logger.ErrorContext(ctx, "scheduler cannot note a delivery and will repeat it", "schedule", i.record.Name, "group", i.record.Group, "error", err)
+		record.RetryMS = toMS(e.opt.Now().Add(retryPauseMin))
+		heap.Push(&e.waiting, record)
+		e.opt.Logger.ErrorContext(ctx, "scheduler cannot note a delivery and will repeat it", "schedule", record.Name, "group", record.Group, "error", err)
 		return
 	}
-	delete(e.pending, i.record.Number)
 	if gone {
 		e.forget(s)
 	}
@@ -190,7 +178,7 @@ func (e *Engine) settle(ctx context.Context, i *invocation) {
 
 // postpone decides what happens after a failed attempt: another one later, the
 // dead-letter queue, or the end.
-func (e *Engine) postpone(ctx context.Context, i *invocation, record invocationRecord, cause error) {
+func (e *Engine) postpone(ctx context.Context, record invocationRecord, cause error) {
 	now := e.opt.Now()
 	policy := record.Target.RetryPolicy
 	usedUp := record.Attempts > *policy.MaximumRetryAttempts ||
@@ -199,18 +187,17 @@ func (e *Engine) postpone(ctx context.Context, i *invocation, record invocationR
 	switch {
 	case usedUp && !record.Buried && record.Target.DeadLetterConfig == nil:
 		e.opt.Logger.ErrorContext(ctx, "scheduler gives up a delivery: its retry policy is used up and its target has no dead-letter queue", attributes...)
-		e.settle(ctx, i)
+		e.settle(ctx, record)
 		return
 	case usedUp && !record.Buried:
-		text := cause.Error()
-		record.Buried, record.RetryMS, record.Cause = true, toMS(now), &text
+		record.Buried, record.RetryMS = true, toMS(now)
 		e.opt.Logger.WarnContext(ctx, "scheduler sends a delivery to its dead-letter queue", attributes...)
 	default:
 		pause := min(retryPauseMax, retryPauseMin<<min(record.Attempts-1, 10))
 		record.RetryMS = toMS(now.Add(pause))
 		e.opt.Logger.WarnContext(ctx, "scheduler will repeat a delivery", append(attributes, "pause", pause)...)
 	}
-	i.record = record
+	heap.Push(&e.waiting, record)
 	err := e.db.Update(func(tx *bolt.Tx) error { return putJSON(tx, bucketInvocation, numberKey(record.Number), record) })
 	if err != nil {
 		// Memory goes on with the new plan; after a restart the old one is repeated.
@@ -277,4 +264,24 @@ func (e *Engine) dropTokens(now time.Time) error {
 		delete(e.tokens, key)
 	}
 	return nil
+}
+
+// invocationHeap orders firings by the time of their next attempt, then by age.
+type invocationHeap []invocationRecord
+
+func (h invocationHeap) Len() int { return len(h) }
+func (h invocationHeap) Less(i, j int) bool {
+	if h[i].RetryMS != h[j].RetryMS {
+		return h[i].RetryMS < h[j].RetryMS
+	}
+	return h[i].Number < h[j].Number
+}
+func (h invocationHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *invocationHeap) Push(x any)   { *h = append(*h, x.(invocationRecord)) }
+func (h *invocationHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = invocationRecord{}
+	*h = old[:len(old)-1]
+	return last
 }

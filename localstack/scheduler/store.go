@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"container/heap"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -39,20 +40,20 @@ func (r *scheduleRecord) key() string { return scheduleKey(r.Group, r.Name) }
 
 func scheduleKey(group, name string) string { return group + "/" + name }
 
+// invocationRecord is one firing that has not been delivered.
 type invocationRecord struct {
-	Number      uint64  `json:"number"`
-	Group       string  `json:"group"`
-	Name        string  `json:"name"`
-	Version     string  `json:"version"`
-	ExecutionID string  `json:"execution_id"`
-	Target      target  `json:"target"`
-	ScheduledMS int64   `json:"scheduled_ms"`
-	FiredMS     int64   `json:"fired_ms"`
-	RetryMS     int64   `json:"retry_ms"`
-	Attempts    int     `json:"attempts,omitempty"`
-	Buried      bool    `json:"buried,omitempty"` // retries are used up: only the dead-letter queue is left
-	Final       bool    `json:"final,omitempty"`  // the schedule's last firing
-	Cause       *string `json:"cause,omitempty"`
+	Number      uint64 `json:"number"`
+	Group       string `json:"group"`
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	ExecutionID string `json:"execution_id"`
+	Target      target `json:"target"`
+	ScheduledMS int64  `json:"scheduled_ms"`
+	FiredMS     int64  `json:"fired_ms"`
+	RetryMS     int64  `json:"retry_ms"`
+	Attempts    int    `json:"attempts,omitempty"`
+	Buried      bool   `json:"buried,omitempty"` // retries are used up: only the dead-letter queue is left
+	Final       bool   `json:"final,omitempty"`  // the schedule's last firing
 }
 
 type tokenRecord struct {
@@ -122,7 +123,7 @@ func (e *Engine) load() error {
 			return err
 		}
 		if err := each(tx, bucketInvocation, func(_ string, record invocationRecord) error {
-			e.pending[record.Number] = &invocation{record: record}
+			heap.Push(&e.waiting, record)
 			return nil
 		}); err != nil {
 			return err
