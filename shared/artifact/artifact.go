@@ -151,9 +151,6 @@ func (s *Store) Read(ctx context.Context, from pipeline.Slice) ([]byte, error) {
 	if err := checkSlice("read", from); err != nil {
 		return nil, err
 	}
-	if from.From == from.To {
-		return []byte{}, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, dataTimeout)
 	defer cancel()
 	what := call{"read", from.Key, reads}
@@ -198,9 +195,9 @@ func (s *Store) Delete(ctx context.Context, key, etag string) error {
 }
 
 func checkSlice(operation string, from pipeline.Slice) error {
-	if from.From < 0 || from.To < from.From {
+	if from.From < 0 || from.To <= from.From {
 		return job.Errorf(job.Permanent, codeRangeInvalid,
-			"%s %s: bytes %d to %d are no range; give 0 <= from <= to", operation, from.Key, from.From, from.To)
+			"%s %s: bytes %d to %d are no range; give 0 <= from < to", operation, from.Key, from.From, from.To)
 	}
 	return nil
 }

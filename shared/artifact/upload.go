@@ -64,7 +64,7 @@ func (s *Store) CopyPart(ctx context.Context, upload job.Upload, number int64, f
 		return job.Part{}, err
 	}
 	length := from.To - from.From
-	if length == 0 || length > limits.StoreCopyBytesMax {
+	if length > limits.StoreCopyBytesMax {
 		return job.Part{}, job.Errorf(job.Permanent, codeRangeInvalid,
 			"copy part %s: a part copy takes 1 to %d bytes and was asked for %d; split it", from.Key, int64(limits.StoreCopyBytesMax), length)
 	}
