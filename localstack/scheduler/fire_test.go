@@ -11,8 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/scheduler/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"sealift/localstack/scheduler"
 )
 
 func TestOneTimeScheduleFiresWithinASecondAndDeletesItself(t *testing.T) {
