@@ -84,7 +84,7 @@ func ShardNumber(unitID string) (number int, ok bool) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(digits)
-	if err != nil || n < 1 || n > limits.ShardsPerJobMax {
+	if err != nil || n < 1 || n > limits.ShardsPerJobMax || ShardID(n) != unitID {
 		return 0, false
 	}
 	return n, true

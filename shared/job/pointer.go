@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -26,8 +25,7 @@ func (p Pointer) Encode() []byte {
 // add some; another schema version or malformed identifiers are refused with the reason.
 func DecodePointer(text []byte) (Pointer, error) {
 	var p Pointer
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&p); err != nil {
+	if err := json.Unmarshal(text, &p); err != nil {
 		return Pointer{}, &Error{Kind: Permanent, Code: "message_malformed",
 			Detail: "the message is not a JSON object with schema, job and unit", Err: err}
 	}
