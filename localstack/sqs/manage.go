@@ -141,7 +141,18 @@ func (e *Engine) deleteQueue(_ context.Context, _ call, in *queueInput) (*empty,
 		return nil, err
 	}
 	name, now := q.record.Name, e.opt.Now()
+	var free []string // deleted long enough ago to be forgotten
+	for other, at := range e.deleted {
+		if now.Sub(at) >= recreateInterval {
+			free = append(free, other)
+		}
+	}
 	err = e.db.Update(func(tx *bolt.Tx) error {
+		for _, other := range free {
+			if err := tx.Bucket([]byte(bucketDeleted)).Delete([]byte(other)); err != nil {
+				return fmt.Errorf("forget deletion: %w", err)
+			}
+		}
 		if err := deleteAllMessages(tx, q.record.Number); err != nil {
 			return err
 		}
@@ -152,6 +163,9 @@ func (e *Engine) deleteQueue(_ context.Context, _ call, in *queueInput) (*empty,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("delete queue %s: %w", name, err)
+	}
+	for _, other := range free {
+		delete(e.deleted, other)
 	}
 	delete(e.queues, name)
 	e.deleted[name] = now
