@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"sealift/localstack/cloud"
+	"sealift/localstack/demo"
 	"sealift/localstack/deploy"
 	"sealift/localstack/template"
 )
@@ -37,6 +38,8 @@ const usage = `localstack is the embedded cloud.
 
   localstack serve   run a template: services, functions, queues, schedules, HTTP API
   localstack deploy  make a template's resources at another endpoint
+  localstack demo    one export from nothing to a verified file
+  localstack up      the demo's set-up, running until Ctrl-C
 
 "localstack COMMAND --help" lists the options of a command.
 `
@@ -59,6 +62,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = serve(ctx, args[1:], stdout, stderr)
 	case "deploy":
 		err = deployTo(ctx, args[1:], stdout, stderr)
+	case "demo":
+		err = show(ctx, "demo", args[1:], stdout, stderr, demo.Run)
+	case "up":
+		err = show(ctx, "up", args[1:], stdout, stderr, demo.Up)
 	case "help", "-h", "--help":
 		_, _ = io.WriteString(stdout, usage)
 		return exitDone

@@ -1,0 +1,29 @@
+// Finalize checks the shards of a job and publishes its one file.
+package main
+
+import (
+	"log/slog"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"sealift/functions/internal/wire"
+	"sealift/shared/artifact"
+	"sealift/shared/edge"
+	"sealift/shared/pipeline"
+)
+
+func main() {
+	wire.Start(build, func(cfg edge.FinalizeConfig) slog.Level { return cfg.LogLevel })
+}
+
+func build(cfg edge.FinalizeConfig, cloud aws.Config, log *slog.Logger) (any, error) {
+	queue, err := wire.Delayers(cloud, cfg.Delays)
+	if err != nil {
+		return nil, err
+	}
+	worker := edge.Worker(wire.Ledger(cloud, cfg.TableName), queue, log)
+	finalizer := pipeline.Finalizer{
+		Worker: worker, Store: wire.Store(cloud, cfg.BucketName), Keys: artifact.Keys{}, NewRandom: edge.NewOwner,
+	}
+	return edge.Queue(log, finalizer.Finalize), nil
+}
