@@ -13,7 +13,8 @@
 //
 // # Permissions
 //
-// Without s3:ListBucket on the bucket S3 answers 403 instead of 404 for an object that doesn't exist, and Stat can't tell.
+// Without s3:ListBucket on the bucket, free of conditions, S3 answers 403 instead of 404 for an object that doesn't exist, and
+// Stat can't tell. Deleting a version needs s3:GetObject beside s3:DeleteObject.
 package artifact
 
 import (

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -274,4 +275,24 @@ func TestABodyThatEndsEarlyIsNotData(t *testing.T) {
 	})
 	_, err := store.Read(t.Context(), pipeline.Slice{Key: "k", To: 100})
 	wantCode(t, err, job.Transient, "store_unavailable")
+}
+
+// It runs beside no other test, because it measures what the whole process allocates.
+func TestAPartIsSentFromTheCallersMemory(t *testing.T) {
+	store, _ := answering(t, 1, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("ETag", `"e"`) })
+	data := make([]byte, 32<<20)
+	sum := uint64(checksum.Sum64(data))
+	send := func() {
+		if _, err := store.PutPart(t.Context(), job.Upload{Key: "k", ID: "u"}, 1, data, sum); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	send()
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<20 {
+		t.Errorf("sending %d bytes allocated %d", len(data), grown)
+	}
 }
