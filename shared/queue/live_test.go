@@ -98,47 +98,47 @@ func TestPointersArriveOnTheEmbeddedCloud(t *testing.T) {
 	})
 	t.Run("a long delay is one schedule however often it is asked for", func(t *testing.T) {
 		t.Parallel()
-		// The clock stands still, so that the repetition falls into the same minute.
-		still := config
-		now := time.Now()
-		still.Now = func() time.Time { return now }
-		q, err := queue.New(queues, schedules, still)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: "s00009"}, time.Hour); err != nil {
-				t.Fatal(err)
-			}
-		}
-		out, err := schedules.ListSchedules(t.Context(), &scheduler.ListSchedulesInput{GroupName: aws.String(group)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(out.Schedules) != 1 || aws.ToString(out.Schedules[0].Target.Arn) != config.Lanes[job.Bulk].ARN {
-			t.Errorf("%d schedules: %+v", len(out.Schedules), out.Schedules)
-		}
+		longDelay(t, queues, schedules, config)
 	})
-	t.Run("a queue that does not exist is named", func(t *testing.T) {
+	t.Run("a queue or group that does not exist is named", func(t *testing.T) {
 		t.Parallel()
-		wrong := config
-		wrong.Plan.URL += "-gone"
-		q, err := queue.New(queues, schedules, wrong)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, 0)
-		if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "queue_missing" {
-			t.Errorf("got %v", err)
-		}
-		wrong = config
-		wrong.ScheduleGroup = "gone"
-		if q, err = queue.New(queues, schedules, wrong); err != nil {
-			t.Fatal(err)
-		}
-		err = q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, time.Hour)
-		if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "queue_missing" {
-			t.Errorf("got %v", err)
-		}
+		missing(t, queues, schedules, config)
 	})
+}
+
+func longDelay(t *testing.T, queues *sqs.Client, schedules *scheduler.Client, config queue.Config) {
+	// The clock stands still, so that the repetition falls into the same minute.
+	now := time.Now()
+	config.Now = func() time.Time { return now }
+	q, err := queue.New(queues, schedules, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: "s00009"}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := schedules.ListSchedules(t.Context(), &scheduler.ListSchedulesInput{GroupName: &config.ScheduleGroup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Schedules) != 1 || aws.ToString(out.Schedules[0].Target.Arn) != config.Lanes[job.Bulk].ARN {
+		t.Errorf("%d schedules: %+v", len(out.Schedules), out.Schedules)
+	}
+}
+
+func missing(t *testing.T, queues *sqs.Client, schedules *scheduler.Client, config queue.Config) {
+	config.Plan.URL += "-gone"
+	config.ScheduleGroup = "gone"
+	q, err := queue.New(queues, schedules, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, delay := range []time.Duration{0, time.Hour} {
+		err := q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, delay)
+		if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "queue_missing" {
+			t.Errorf("after %s: got %v", delay, err)
+		}
+	}
 }
