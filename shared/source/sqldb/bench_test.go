@@ -19,7 +19,9 @@ const benchRows = 200_000
 
 // benchQuery reads twelve columns of the usual kinds.
 func benchQuery() row.Query {
-	column := func(name string, kind row.Kind) row.Column { return row.Column{Name: name, Source: name, Kind: kind, Scale: -1} }
+	column := func(name string, kind row.Kind) row.Column {
+		return row.Column{Name: name, Source: name, Kind: kind, Scale: -1}
+	}
 	return row.Query{
 		Table: "orders",
 		Columns: []row.Column{

@@ -1,6 +1,9 @@
 package sqldb
 
 import (
+	"context"
+	"slices"
+
 	"sealift/shared/limits"
 	"sealift/shared/row"
 	"sealift/shared/source"
@@ -77,9 +80,18 @@ func group(cuts []cut, target int64) []source.Shard {
 	return shards
 }
 
-// finishPlan is the plan of cuts that hold about rows rows, or an unknown number where known is false.
-func finishPlan(ceiling row.Key, cuts []cut, known bool, opt source.PlanOptions) source.Plan {
-	plan := source.Plan{Ceiling: ceiling, Shards: assemble(cuts, opt)}
+// prober finds the first or last key of a scope, nil when it is empty.
+type prober interface {
+	keyAt(ctx context.Context, q *row.Query, s scope, last bool) (row.Key, error)
+}
+
+// finishPlan is the plan of cuts that hold about their rows, or an unknown number where known is false.
+func finishPlan(ctx context.Context, p prober, q *row.Query, ceiling row.Key, cuts []cut, known bool, opt source.PlanOptions) (source.Plan, error) {
+	shards, err := settle(ctx, p, q, assemble(cuts, opt))
+	if err != nil {
+		return source.Plan{}, err
+	}
+	plan := source.Plan{Ceiling: ceiling, Shards: shards}
 	for i := range plan.Shards {
 		if known {
 			plan.RowsEstimated += plan.Shards[i].RowsEstimated
@@ -90,7 +102,45 @@ func finishPlan(ceiling row.Key, cuts []cut, known bool, opt source.PlanOptions)
 	if !known {
 		plan.RowsEstimated = -1
 	}
-	return plan
+	return plan, nil
+}
+
+// settle makes every bound between shards a real key of the set, above the one before it in the database's own order,
+// and merges shards where that can't be: whatever the cuts were taken from, the shards tile the key space.
+func settle(ctx context.Context, p prober, q *row.Query, shards []source.Shard) ([]source.Shard, error) {
+	kept := shards[:1]
+	for _, shard := range shards[1:] {
+		last := &kept[len(kept)-1]
+		from := shard.Range.From
+		if len(from) < len(q.Key) {
+			// A sampled index may hold only the first key columns.
+			whole, err := p.keyAt(ctx, q, scope{lower: []keyBound{{key: from}}}, false)
+			if err != nil {
+				return nil, err
+			}
+			from = whole
+		}
+		above := scope{upper: []keyBound{{key: from}}}
+		if last.Range.From != nil {
+			above.lower = []keyBound{{key: last.Range.From, strict: true}}
+		}
+		var found row.Key
+		if from != nil {
+			var err error
+			if found, err = p.keyAt(ctx, q, above, true); err != nil {
+				return nil, err
+			}
+		}
+		if found == nil || !slices.Equal(found, from) {
+			last.RowsEstimated += shard.RowsEstimated
+			continue
+		}
+		last.Range.To = from
+		shard.Range.From = from
+		kept = append(kept, shard)
+	}
+	kept[len(kept)-1].Range.To = nil
+	return kept, nil
 }
 
 // walk gathers cuts at even distances from keys that come one by one, without holding more than cutsMax of them.

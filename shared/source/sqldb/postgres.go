@@ -2,8 +2,190 @@ package sqldb
 
 import (
 	"context"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/row"
 	"sealift/shared/source"
 )
 
-func openPostgres(ctx context.Context, dsn string) (source.Source, error) { return nil, nil }
+// postgresSource reads one PostgreSQL database over one connection. A connection that was lost is opened again by the
+// next call; the call that lost it says so.
+type postgresSource struct {
+	config *pgconn.Config
+	conn   *pgconn.PgConn
+	closed bool
+	// shape names the query that table and sizes belong to.
+	shape string
+	table *postgresTable
+	zone  *zone
+	named string
+	// rowBytes is the largest mean size of a row that was seen, the first guess of how many rows fill a batch.
+	rowBytes int
+}
+
+func openPostgres(ctx context.Context, dsn string) (source.Source, error) {
+	config, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		// The parser's error repeats the string.
+		return nil, badDSN("can't be parsed")
+	}
+	readOnly(config)
+	s := &postgresSource{config: config}
+	if err := s.connect(ctx, &row.Query{Table: config.Database}); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// readOnly sets what the session may do and how its values look, whatever the connection string or the server say.
+func readOnly(config *pgconn.Config) {
+	config.ConnectTimeout = ConnectTime
+	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	for name, value := range map[string]string{
+		"application_name":                    "sealift",
+		"default_transaction_read_only":       "on",
+		"statement_timeout":                   milliseconds(StatementTime),
+		"lock_timeout":                        milliseconds(LockTime),
+		"idle_in_transaction_session_timeout": milliseconds(StatementTime),
+		// One connection is one process of the server, and short statements aren't worth compiling.
+		"max_parallel_workers_per_gather": "0",
+		"jit":                             "off",
+		"timezone":                        "UTC",
+		"datestyle":                       "ISO, YMD",
+		"intervalstyle":                   "iso_8601",
+		"bytea_output":                    "hex",
+		"extra_float_digits":              "1",
+		"client_encoding":                 "UTF8",
+		"client_min_messages":             "error",
+	} {
+		config.RuntimeParams[name] = value
+	}
+	// A longer row could not be exported anyway; the limit keeps it out of memory.
+	config.MaxProtocolMessageBodyLen = limits.RowBytesMax + limits.MiB
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { return stopper(c) }
+}
+
+// stopper ends the server's work at once when a context ends, and the connection when the server doesn't listen.
+func stopper(c *pgconn.PgConn) *pgconn.CancelRequestContextWatcherHandler {
+	return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: LockTime}
+}
+
+// Close ends the connection.
+func (s *postgresSource) Close() error {
+	s.closed = true
+	s.drop()
+	return nil
+}
+
+// drop gives the connection up.
+func (s *postgresSource) drop() {
+	if s.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), LockTime)
+	defer cancel()
+	_ = s.conn.Close(ctx)
+	s.conn = nil
+}
+
+func (s *postgresSource) connect(ctx context.Context, q *row.Query) error {
+	if s.closed {
+		return job.Errorf(job.Permanent, codeUnavailable, "the source of table %s is closed; open it again", q.Table)
+	}
+	if s.conn != nil && !s.conn.IsClosed() {
+		return nil
+	}
+	conn, err := pgconn.ConnectConfig(ctx, s.config)
+	if err != nil {
+		return postgresFailure(ctx, q, err)
+	}
+	s.conn = conn
+	return nil
+}
+
+// prepareQuery connects, loads the zone and checks the columns against the catalogue, once for each query.
+func (s *postgresSource) prepareQuery(ctx context.Context, q *row.Query) error {
+	if err := s.connect(ctx, q); err != nil {
+		return err
+	}
+	if s.zone == nil || s.named != q.Zone {
+		z, err := newZone(q.Zone)
+		if err != nil {
+			return err
+		}
+		s.zone, s.named = z, q.Zone
+	}
+	var shape strings.Builder
+	shape.WriteString(q.Table)
+	for _, column := range sources(q) {
+		shape.WriteString("\x00" + column.Source + "\x00" + string(column.Kind))
+	}
+	if s.shape == shape.String() && s.table != nil {
+		return nil
+	}
+	table, err := s.describe(ctx, q)
+	if err != nil {
+		return err
+	}
+	if err := table.check(q); err != nil {
+		return err
+	}
+	s.shape, s.table, s.rowBytes = shape.String(), table, 0
+	return nil
+}
+
+// query runs a statement of few or small rows and calls each with the text of every row's values until it returns an
+// error; NULL is nil. The values are valid during the call.
+func (s *postgresSource) query(ctx context.Context, q *row.Query, st statement, each func(values [][]byte) error) error {
+	result := s.conn.ExecParams(ctx, st.text, parameters(st.args), nil, nil, nil)
+	var failed error
+	for result.NextRow() {
+		if failed == nil {
+			failed = each(result.Values())
+		}
+	}
+	if _, err := result.Close(); err != nil {
+		return postgresFailure(ctx, q, err)
+	}
+	return failed
+}
+
+func parameters(args []arg) [][]byte {
+	values := make([][]byte, len(args))
+	for i, a := range args {
+		values[i] = []byte(a.text)
+	}
+	return values
+}
+
+// Read implements source.Source.
+func (s *postgresSource) Read(ctx context.Context, q row.Query, r row.Range, after row.Key, limit source.Limit, b *row.Batch) error {
+	if err := checkRead(&q, r, after, limit); err != nil {
+		return err
+	}
+	b.Reset(len(q.Columns) + len(q.Key))
+	if err := s.prepareQuery(ctx, &q); err != nil {
+		return err
+	}
+	list, index := fields(&q)
+	st, err := selectKeyset(s, &q, list, readScope(&q, r, after), false, limit.Rows+1)
+	if err != nil {
+		return err
+	}
+	reader := newPostgresReader(s, &q, index, limit, b)
+	if err := s.portal(ctx, &q, st, reader); err != nil {
+		b.Reset(len(q.Columns) + len(q.Key))
+		return err
+	}
+	if rows := b.Rows(); rows > 0 {
+		s.rowBytes = max(1, b.Bytes()/rows)
+	}
+	return nil
+}

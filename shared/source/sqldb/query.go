@@ -55,7 +55,7 @@ type keyBound struct {
 // tightest: it alone is left to the index, and the others are checked on what the index yields.
 type scope struct {
 	lower, upper []keyBound
-	// equal fixes the first key columns.
+	// equal fixes the first key columns; bounds then compare only those behind them.
 	equal row.Key
 	// times and filters say whether the business time and the filters apply.
 	times, filters bool
@@ -131,10 +131,10 @@ func (b *builder) conditions(s scope) error {
 		}
 		b.where = append(b.where, quoteColumn(b.query.Key[i])+" = "+b.bind(a))
 	}
-	if err := b.keyBounds(s.lower, ">"); err != nil {
+	if err := b.keyBounds(s.lower, ">", len(s.equal)); err != nil {
 		return err
 	}
-	if err := b.keyBounds(s.upper, "<"); err != nil {
+	if err := b.keyBounds(s.upper, "<", len(s.equal)); err != nil {
 		return err
 	}
 	if s.times {
@@ -158,34 +158,36 @@ func (b *builder) conditions(s scope) error {
 	return nil
 }
 
-func (b *builder) keyBounds(bounds []keyBound, op string) error {
+// keyBounds compares the key columns behind the first skip, which are fixed, with every bound.
+func (b *builder) keyBounds(bounds []keyBound, op string, skip int) error {
 	for i, bound := range bounds {
-		left, right := "", ""
-		for col, value := range bound.key {
-			a, err := b.dialect.keyArg(b.query, col, value)
+		var left, right []string
+		for col := skip; col < len(bound.key); col++ {
+			a, err := b.dialect.keyArg(b.query, col, bound.key[col])
 			if err != nil {
 				return err
 			}
-			if col > 0 {
-				left, right = left+", ", right+", "
-			}
-			left += quoteColumn(b.query.Key[col])
-			right += b.bind(a)
+			left = append(left, quoteColumn(b.query.Key[col]))
+			right = append(right, b.bind(a))
 		}
-		if len(bound.key) > 1 {
-			left, right = "("+left+")", "("+right+")"
-		}
-		condition := left + " " + op
+		comparison := op
 		if !bound.strict {
-			condition += "="
+			comparison += "="
 		}
-		condition += " " + right
+		condition := rowValue(left) + " " + comparison + " " + rowValue(right)
 		if i > 0 {
 			condition = checked(condition)
 		}
 		b.where = append(b.where, condition)
 	}
 	return nil
+}
+
+func rowValue(items []string) string {
+	if len(items) == 1 {
+		return items[0]
+	}
+	return "(" + strings.Join(items, ", ") + ")"
 }
 
 func (b *builder) timeBound(op, canonical string, bounded bool) error {

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"strings"
 
 	"sealift/shared/row"
 	"sealift/shared/source"
@@ -61,11 +60,7 @@ func (s *sqliteSource) plan(ctx context.Context, q *row.Query, opt source.PlanOp
 		}
 		cuts = sampled
 	}
-	plan := finishPlan(last, cuts, known, opt)
-	if err := s.snap(ctx, q, &plan); err != nil {
-		return source.Plan{}, err
-	}
-	return plan, nil
+	return finishPlan(ctx, s, q, last, cuts, known, opt)
 }
 
 // walk counts along the index, at most rowsMax rows; complete is false when there are more.
@@ -87,34 +82,4 @@ func (s *sqliteSource) walk(ctx context.Context, q *row.Query, opt source.PlanOp
 		return true, nil
 	})
 	return w.finish(), w.rows <= int64(rowsMax), err
-}
-
-// snap completes bounds that hold only the first key columns, because the sampled index holds no more, to real keys,
-// and drops the shards that thereby become empty.
-func (s *sqliteSource) snap(ctx context.Context, q *row.Query, plan *source.Plan) error {
-	kept := plan.Shards[:1]
-	for _, shard := range plan.Shards[1:] {
-		from := shard.Range.From
-		if len(from) < len(q.Key) {
-			whole, err := s.keyAt(ctx, q, scope{lower: []keyBound{{key: from}}}, false)
-			if err != nil {
-				return err
-			}
-			from = whole
-		}
-		before := &kept[len(kept)-1]
-		if from == nil || before.Range.From != nil && strings.Join(from, "\x00") == strings.Join(before.Range.From, "\x00") {
-			if before.RowsEstimated >= 0 {
-				before.RowsEstimated += shard.RowsEstimated
-			}
-			before.Range.To = nil
-			continue
-		}
-		before.Range.To = from
-		shard.Range.From = from
-		kept = append(kept, shard)
-	}
-	kept[len(kept)-1].Range.To = nil
-	plan.Shards = kept
-	return nil
 }

@@ -1,0 +1,163 @@
+package sqldb
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"sealift/shared/job"
+	"sealift/shared/row"
+)
+
+// postgresTable is what the catalogue says of one relation.
+type postgresTable struct {
+	// kind is pg_class.relkind: r table, p partitioned, m materialised view, v view, f foreign table.
+	kind    byte
+	columns map[string]postgresColumn
+	types   map[uint32]postgresType
+	// indexes are the first two columns of every whole, valid B-tree.
+	indexes [][2]string
+}
+
+type postgresColumn struct {
+	postgresType
+	notNull bool
+	granted bool
+	// blind says that different texts may compare equal.
+	blind bool
+	// declared is the column's own type in SQL, a domain's name included.
+	declared string
+}
+
+// catalogue reads the columns of a relation; a domain counts as the type it is based on.
+const catalogue = `SELECT c.relkind, a.attname, b.oid, format_type(b.oid, NULL), b.typcategory, a.attnotnull,
+	has_column_privilege(a.attrelid, a.attnum, 'SELECT'),
+	b.typname = 'citext' OR NOT coalesce(l.collisdeterministic, true), format_type(a.atttypid, NULL)
+FROM pg_class AS c
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+CROSS JOIN LATERAL (
+	WITH RECURSIVE d(oid) AS (
+		SELECT a.atttypid
+		UNION ALL SELECT t.typbasetype FROM d JOIN pg_type AS t ON t.oid = d.oid WHERE t.typtype = 'd'
+	)
+	SELECT t.* FROM d JOIN pg_type AS t ON t.oid = d.oid WHERE t.typtype <> 'd'
+) AS b
+LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
+WHERE c.oid = to_regclass($1)`
+
+const indexCatalogue = `SELECT a.attname, coalesce(e.attname, '')
+FROM pg_index AS i
+JOIN pg_class AS x ON x.oid = i.indexrelid
+JOIN pg_am AS m ON m.oid = x.relam AND m.amname = 'btree'
+JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+LEFT JOIN pg_attribute AS e ON e.attrelid = i.indrelid AND i.indnkeyatts > 1 AND e.attnum = i.indkey[1]
+WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND i.indpred IS NULL`
+
+// Check implements source.Source. A key column must be NOT NULL and compare different texts as different, and an index
+// must begin with the tenant and the first key column, or with that column: each batch would sort the table otherwise.
+// Views and foreign tables can't declare this; they are searched for NULL keys instead.
+func (s *postgresSource) Check(ctx context.Context, q row.Query) error {
+	if err := validate(&q); err != nil {
+		return err
+	}
+	s.shape = ""
+	if err := s.prepareQuery(ctx, &q); err != nil {
+		return err
+	}
+	for _, column := range q.Key {
+		if s.table.columns[column.Source].blind {
+			return keyCollation(&q, column, "give it a deterministic collation")
+		}
+	}
+	if s.table.kind == 'v' || s.table.kind == 'f' {
+		return s.checkNulls(ctx, &q)
+	}
+	for _, column := range q.Key {
+		if !s.table.columns[column.Source].notNull {
+			return keyNullable(&q, column)
+		}
+	}
+	first := q.Key[0].Source
+	for _, index := range s.table.indexes {
+		if index[0] == first || index[0] == q.TenantColumn.Source && index[1] == first {
+			return nil
+		}
+	}
+	return keyNotIndexed(&q)
+}
+
+func (s *postgresSource) checkNulls(ctx context.Context, q *row.Query) error {
+	st, err := selectKeyset(s, q, "1", scope{}, false, 0)
+	if err != nil {
+		return err
+	}
+	st.text += nullProbe(q)
+	return s.query(ctx, q, st, func([][]byte) error { return keyNull(q) })
+}
+
+// check compares the query with the catalogue.
+func (t *postgresTable) check(q *row.Query) error {
+	if len(t.columns) == 0 {
+		return missingTable(q)
+	}
+	var missing, denied []string
+	for _, column := range sources(q) {
+		have, ok := t.columns[column.Source]
+		switch {
+		case !ok:
+			missing = append(missing, column.Source)
+		case !have.granted:
+			denied = append(denied, column.Source)
+		}
+	}
+	if len(missing) > 0 {
+		return missingColumns(q, missing)
+	}
+	if len(denied) > 0 {
+		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read column %s of table %s; grant it SELECT on the "+
+			"table", strings.Join(denied, ", "), q.Table)
+	}
+	// The tenant is compared in the column's own type, whatever that is.
+	for _, column := range sources(q)[1:] {
+		if have := t.columns[column.Source]; !have.gives(column.Kind) {
+			return mistyped(q, column, have.String(), typesGiving(column.Kind))
+		}
+	}
+	return nil
+}
+
+// typeOf is the type with the id, as the relation's columns have it.
+func (t *postgresTable) typeOf(oid uint32) postgresType {
+	if known, ok := t.types[oid]; ok {
+		return known
+	}
+	return postgresType{oid: oid, name: "with object id " + strconv.FormatUint(uint64(oid), 10)}
+}
+
+// describe reads the catalogue.
+func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresTable, error) {
+	t := &postgresTable{columns: map[string]postgresColumn{}, types: map[uint32]postgresType{}}
+	args := []arg{{text: quoteTable(q.Table)}}
+	err := s.query(ctx, q, statement{text: catalogue, args: args}, func(values [][]byte) error {
+		t.kind = values[0][0]
+		oid, err := strconv.ParseUint(string(values[2]), 10, 32)
+		if err != nil {
+			return job.Errorf(job.Permanent, codeUnavailable, "the catalogue of %s holds a type id that isn't a number", q.Table)
+		}
+		base := postgresType{oid: uint32(oid), name: string(values[3]), category: values[4][0]}
+		t.types[base.oid] = base
+		t.columns[string(values[1])] = postgresColumn{
+			postgresType: base, notNull: values[5][0] == 't', granted: values[6][0] == 't', blind: values[7][0] == 't',
+			declared: string(values[8]),
+		}
+		return nil
+	})
+	if err != nil || len(t.columns) == 0 {
+		return t, err
+	}
+	err = s.query(ctx, q, statement{text: indexCatalogue, args: args}, func(values [][]byte) error {
+		t.indexes = append(t.indexes, [2]string{string(values[0]), string(values[1])})
+		return nil
+	})
+	return t, err
+}

@@ -1,0 +1,128 @@
+package sqldb
+
+import (
+	"context"
+
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+// Plan implements source.Source. A set of up to walkRows rows is counted along the index; a larger one is cut at values
+// from the server's own statistics, refined by interpolation, weighed by the planner's estimates and moved to real
+// keys by index probes.
+func (s *postgresSource) Plan(ctx context.Context, q row.Query, opt source.PlanOptions) (plan source.Plan, err error) {
+	if opt, err = checkPlan(&q, opt); err != nil {
+		return plan, err
+	}
+	q.Ceiling = nil
+	if err := s.prepareQuery(ctx, &q); err != nil {
+		return plan, err
+	}
+	// One snapshot for all probes.
+	if err := s.command(ctx, &q, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		return plan, err
+	}
+	plan, err = s.plan(ctx, &q, opt)
+	if err != nil {
+		// Ending the session ends its transaction, whatever state it is in.
+		s.drop()
+		return source.Plan{}, err
+	}
+	return plan, s.command(ctx, &q, "COMMIT")
+}
+
+func (s *postgresSource) command(ctx context.Context, q *row.Query, text string) error {
+	return s.query(ctx, q, statement{text: text}, func([][]byte) error { return nil })
+}
+
+func (s *postgresSource) plan(ctx context.Context, q *row.Query, opt source.PlanOptions) (source.Plan, error) {
+	last, err := s.keyAt(ctx, q, planScope(q), true)
+	if err != nil {
+		return source.Plan{}, err
+	}
+	if last == nil {
+		return emptyPlan(), nil
+	}
+	cuts, complete, err := s.walk(ctx, q, opt)
+	if err != nil {
+		return source.Plan{}, err
+	}
+	if !complete {
+		if cuts, err = s.estimateCuts(ctx, q, cuts[0].key, last, opt); err != nil {
+			return source.Plan{}, err
+		}
+	}
+	known := estimable(q)
+	plan, err := finishPlan(ctx, s, q, last, cuts, true, opt)
+	if err != nil || known {
+		return plan, err
+	}
+	return plan, s.scaleToFilters(ctx, q, &plan)
+}
+
+// walk counts along the index, at most walkRows rows; complete is false when there are more.
+func (s *postgresSource) walk(ctx context.Context, q *row.Query, opt source.PlanOptions) ([]cut, bool, error) {
+	st, err := selectKeyset(s, q, keyFields(q, len(q.Key)), planScope(q), false, walkRows+1)
+	if err != nil {
+		return nil, false, err
+	}
+	w := newWalk(opt.ShardRows)
+	err = s.query(ctx, q, st, func(values [][]byte) error {
+		if !w.next() {
+			return nil
+		}
+		key, err := readPostgresKey(q, values)
+		w.take(key)
+		return err
+	})
+	return w.finish(), w.rows <= walkRows, err
+}
+
+// keyAt returns the first or last key of the scope, nil when it is empty.
+func (s *postgresSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (key row.Key, err error) {
+	st, err := selectKeyset(s, q, keyFields(q, len(q.Key)), sc, last, 1)
+	if err != nil {
+		return nil, err
+	}
+	err = s.query(ctx, q, st, func(values [][]byte) error {
+		key, err = readPostgresKey(q, values)
+		return err
+	})
+	return key, err
+}
+
+func readPostgresKey(q *row.Query, values [][]byte) (row.Key, error) {
+	key := make(row.Key, 0, len(q.Key))
+	for i, column := range q.Key {
+		wrong := faultNull
+		var text []byte
+		if values[i] != nil {
+			text, wrong = appendPostgres(nil, values[i], column.Kind, utcZone())
+		}
+		if wrong != faultNone {
+			return nil, invalidValue(column, placeAfter(key), wrong)
+		}
+		key = append(key, string(text))
+	}
+	return key, nil
+}
+
+// scaleToFilters corrects the expected rows by the share that the planner expects the filters to let through.
+func (s *postgresSource) scaleToFilters(ctx context.Context, q *row.Query, plan *source.Plan) error {
+	all, err := s.estimate(ctx, q, planScope(q))
+	if err != nil {
+		return err
+	}
+	filtered, err := s.estimate(ctx, q, scope{times: true, filters: true})
+	if err != nil {
+		return err
+	}
+	share := min(1, filtered/max(1, all))
+	plan.RowsEstimated = 0
+	for i := range plan.Shards {
+		shard := &plan.Shards[i]
+		shard.RowsEstimated = int64(float64(shard.RowsEstimated) * share)
+		plan.RowsEstimated += shard.RowsEstimated
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"sealift/shared/row"
+)
+
+const (
+	// chunkRows is the most rows asked of a portal at once: what a wrong guess of their size can cost.
+	chunkRows = 2000
+	// chunkGrowth is how much larger than the last chunk the next may be while sizes are still unknown.
+	chunkGrowth = 8
+)
+
+// portal runs st and hands its rows to the reader. It asks for rows in chunks that should just fill the batch, so that
+// large rows stay on the server, where the protocol's own cursor waits for the next chunk. The driver's result reader
+// asks for all rows at once; therefore the messages are sent here, over the driver's connection.
+func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement, r *postgresReader) error {
+	conn := s.conn
+	if ctx.Err() != nil {
+		return cancelled(q.Table)
+	}
+	handler := stopper(conn)
+	stopped := make(chan struct{})
+	unregister := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		handler.HandleCancel(ctx)
+	})
+	p := &portalRun{conn: conn, frontend: conn.Frontend(), reader: r}
+	err := p.run(st, s.rowBytes)
+	if !unregister() {
+		<-stopped
+		handler.HandleUnwatchAfterCancel()
+		// The cancel request may still hit what the connection does next.
+		p.broken = true
+	}
+	if p.broken {
+		s.drop()
+	}
+	if errors.Is(err, errRestTooLong) {
+		err = p.failure
+	}
+	if err != nil {
+		return postgresFailure(ctx, q, err)
+	}
+	return nil
+}
+
+// portalRun is one execution of one statement.
+type portalRun struct {
+	conn     *pgconn.PgConn
+	frontend *pgproto3.Frontend
+	reader   *postgresReader
+	// asked and got count the rows of the current chunk.
+	asked, got int
+	// finished says that the reader wants no more rows; failure is the first error.
+	finished bool
+	failure  error
+	// broken says that the connection can't be used again.
+	broken bool
+}
+
+func (p *portalRun) run(st statement, rowBytes int) error {
+	p.frontend.SendParse(&pgproto3.Parse{Query: st.text})
+	p.frontend.SendBind(&pgproto3.Bind{Parameters: parameters(st.args), ResultFormatCodes: p.reader.formats()})
+	p.frontend.SendDescribe(&pgproto3.Describe{ObjectType: 'P'})
+	p.asked = 1
+	if rowBytes > 0 {
+		p.asked = min(chunkRows, p.reader.roomRows(rowBytes))
+	}
+	p.execute()
+	for {
+		if err := p.frontend.Flush(); err != nil {
+			p.broken = true
+			return err
+		}
+		again, err := p.receive()
+		if err != nil {
+			p.broken = true
+			return err
+		}
+		if !again {
+			return p.failure
+		}
+	}
+}
+
+// execute asks for the next chunk.
+func (p *portalRun) execute() {
+	p.got = 0
+	p.frontend.SendExecute(&pgproto3.Execute{MaxRows: uint32(p.asked)})
+	p.frontend.Send(&pgproto3.Flush{})
+}
+
+// receive takes messages until the server waits; again means that something was sent to it and has to be flushed. An
+// error is one of the connection; those of the statement go to failure.
+func (p *portalRun) receive() (again bool, err error) {
+	for {
+		message, err := p.frontend.Receive()
+		if err != nil {
+			return false, err
+		}
+		switch m := message.(type) {
+		case *pgproto3.DataRow:
+			if err := p.row(m.Values); err != nil {
+				return false, err
+			}
+		case *pgproto3.RowDescription:
+			p.fail(p.reader.describe(m.Fields))
+		case *pgproto3.PortalSuspended:
+			if p.finished {
+				p.frontend.SendSync(&pgproto3.Sync{})
+				return true, nil
+			}
+			p.asked = min(chunkRows, p.asked*chunkGrowth, p.reader.roomRows(0))
+			p.execute()
+			return true, nil
+		case *pgproto3.CommandComplete:
+			p.frontend.SendSync(&pgproto3.Sync{})
+			return true, nil
+		case *pgproto3.ErrorResponse:
+			p.fail(pgconn.ErrorResponseToPgError(m))
+			p.frontend.SendSync(&pgproto3.Sync{})
+			return true, nil
+		case *pgproto3.ReadyForQuery:
+			return false, nil
+		}
+	}
+}
+
+// row gives one row to the reader. What comes after the reader has finished is the rest of a chunk and is thrown away;
+// when that would be long, because rows have become much larger than before, the connection is ended instead.
+func (p *portalRun) row(values [][]byte) error {
+	p.got++
+	if p.finished {
+		size := 0
+		for _, value := range values {
+			size += len(value)
+		}
+		if size*(p.asked-p.got) > 4*p.reader.limit.Bytes {
+			p.broken = true
+			return errRestTooLong
+		}
+		return nil
+	}
+	more, err := p.reader.row(values)
+	p.finished = !more
+	p.fail(err)
+	return nil
+}
+
+func (p *portalRun) fail(err error) {
+	if err != nil && p.failure == nil {
+		p.failure, p.finished = err, true
+	}
+}

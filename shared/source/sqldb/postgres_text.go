@@ -1,0 +1,172 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/row"
+)
+
+// The dialect of PostgreSQL.
+
+func (s *postgresSource) marker(n int) string { return "$" + strconv.Itoa(n) }
+
+// tenant compares as the column's type does, which an index serves. Where that type or its collation is blind to
+// case, the text is compared bytewise as well.
+func (s *postgresSource) tenant(b *builder) (string, error) {
+	column := quoteColumn(b.query.TenantColumn)
+	condition := column + " = " + b.bind(arg{text: b.query.Tenant})
+	if s.table.columns[b.query.TenantColumn.Source].blind {
+		condition += " AND " + column + "::text COLLATE \"C\" = " + b.bind(arg{text: b.query.Tenant}) + "::text"
+	}
+	return condition, nil
+}
+
+func (s *postgresSource) keyArg(q *row.Query, i int, canonical string) (arg, error) {
+	if strings.ContainsRune(canonical, 0) {
+		return arg{}, queryInvalid("a bound on key column %s holds a NUL character, which PostgreSQL can't", q.Key[i].Source)
+	}
+	return arg{text: canonical}, nil
+}
+
+func (s *postgresSource) time(b *builder, op, canonical string) (string, error) {
+	column := b.query.TimeColumn
+	if column.Kind == row.Timestamp || column.Kind == row.DateTime {
+		exact, ok := microseconds(canonical)
+		if !ok {
+			return "", queryInvalid("the bound on time column %s isn't canonical text of kind %s", column.Source, column.Kind)
+		}
+		canonical = exact
+	}
+	return quoteColumn(column) + " " + op + " " + b.bind(arg{text: canonical}), nil
+}
+
+func (s *postgresSource) filter(b *builder, f row.Filter) (string, error) {
+	left := quoteColumn(f.Column)
+	cast := ""
+	switch f.Column.Kind {
+	case row.String:
+		left, cast = left+"::text", "::text"
+	case row.Int64:
+		cast = "::bigint"
+	case row.Decimal:
+		cast = "::numeric"
+	case row.Float64:
+		cast = "::float8"
+	case row.Bool:
+		cast = "::boolean"
+	case row.Date:
+		cast = "::date"
+	case row.Timestamp:
+		cast = "::timestamptz"
+	case row.DateTime:
+		cast = "::timestamp"
+	case row.Bytes:
+		cast = "::bytea"
+	case row.JSON:
+	}
+	return compare(f, left, func(value string) (string, error) {
+		if err := checkValue(f, value); err != nil {
+			return "", err
+		}
+		switch f.Column.Kind {
+		case row.Timestamp, row.DateTime:
+			if at, _ := parseInstant(value); len(strings.TrimRight(string(at.fraction), "0")) > 6 {
+				return "", filterInvalid(f, "has a value finer than the microseconds that PostgreSQL keeps")
+			}
+		case row.Bytes:
+			value = hexText(value)
+		case row.String, row.Int64, row.Decimal, row.Float64, row.Bool, row.Date, row.JSON:
+		}
+		return b.bind(arg{text: value}) + cast, nil
+	})
+}
+
+// hexText is bytea's text form.
+func hexText(value string) string {
+	const hexDigits = "0123456789abcdef"
+	text := make([]byte, 0, 2+2*len(value))
+	text = append(text, `\x`...)
+	for i := range len(value) {
+		text = append(text, hexDigits[value[i]>>4], hexDigits[value[i]&15])
+	}
+	return string(text)
+}
+
+// postgresFailure turns an error of the driver or the server into the package's. Messages of the server are repeated
+// only in the classes whose messages name objects; those of the data classes quote values.
+func postgresFailure(ctx context.Context, q *row.Query, err error) error {
+	var known *job.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return cancelled(q.Table)
+	}
+	var failure *pgconn.PgError
+	if errors.As(err, &failure) {
+		return serverFailure(q, failure)
+	}
+	var tooLong *pgproto3.ExceededMaxBodyLenErr
+	if errors.As(err, &tooLong) {
+		return rowTooLarge("a row of table "+q.Table, tooLong.ActualBodyLen, limits.RowBytesMax)
+	}
+	return job.Errorf(job.Transient, codeUnavailable, "the PostgreSQL server of %s can't be reached or ended the connection%s; "+
+		"check its host, port and TLS mode if this lasts", q.Table, networkCause(err))
+}
+
+// networkCause is the innermost cause of a network error, which names no credentials.
+func networkCause(err error) string {
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) {
+		return " (" + lookup.Err + ")"
+	}
+	var operation *net.OpError
+	if errors.As(err, &operation) && operation.Err != nil {
+		return " (" + operation.Op + ": " + operation.Err.Error() + ")"
+	}
+	return ""
+}
+
+func serverFailure(q *row.Query, failure *pgconn.PgError) error {
+	said := " (SQLSTATE " + failure.Code + ": " + failure.Message + ")"
+	coded := " (SQLSTATE " + failure.Code + ")"
+	switch failure.Code {
+	case "57014":
+		return timedOut(q)
+	case "55P03":
+		return job.Errorf(job.Transient, codeTimeout, "table %s was locked for longer than %s; try again when the migration or "+
+			"maintenance that locks it is over%s", q.Table, LockTime, coded)
+	case "42501", "25006":
+		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table", q.Table, said)
+	}
+	if len(failure.Code) != 5 {
+		return job.Errorf(job.Transient, codeUnavailable, "the PostgreSQL server failed on %s%s; try again", q.Table, coded)
+	}
+	switch failure.Code[:2] {
+	case "53":
+		return job.Errorf(job.Overload, codeOverloaded, "the PostgreSQL server has no room for another read of %s%s; it is tried "+
+			"again later", q.Table, said)
+	case "28", "3D":
+		return job.Errorf(job.Permanent, codeDenied, "the PostgreSQL server refused the connection to %s%s; correct user, password "+
+			"or database in the connection's secret", q.Table, coded)
+	case "3F", "42":
+		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names%s; restore it or "+
+			"apply a new version of the definition", q.Table, said)
+	case "22":
+		return job.Errorf(job.Permanent, codeQueryInvalid, "a tenant, bound or filter doesn't fit the type of its column in %s, or a "+
+			"view's expression fails on a row%s; compare the kinds in the definition with the column types", q.Table, coded)
+	case "54":
+		return job.Errorf(job.Permanent, codeRowTooLarge, "the statement or a row of %s exceeds a limit of the server%s; leave "+
+			"large columns out of the definition", q.Table, coded)
+	}
+	return job.Errorf(job.Transient, codeUnavailable, "the PostgreSQL server couldn't read %s at the moment%s; try again", q.Table, coded)
+}
