@@ -107,7 +107,7 @@ func TestUpdates(t *testing.T) {
 	t.Parallel()
 	before := func() item {
 		return item{
-			"n": 10, "s": "hello", "li": []any{"a", "b", "c"}, "mp": item{"k": 1, "inner": item{"x": "y"}},
+			"n": 10, "s": "hello", "li": []any{"a", "b", "c"}, "mp": item{"k": 1, "kid": item{"x": "y"}},
 			"ss": stringSet{"a", "b"}, "ns": numbers{"1", "2"}, "a": 1, "b": 2,
 		}
 	}
@@ -131,11 +131,11 @@ func TestUpdates(t *testing.T) {
 		{"REMOVE elements by their old indexes", "REMOVE li[0], li[1]", nil, func(i item) { i["li"] = []any{"c"} }},
 		{"REMOVE beyond the end", "REMOVE li[9]", nil, func(item) {}},
 		{"SET and REMOVE of one list", "SET li[0] = :v, li[5] = :v REMOVE li[1]", item{":v": "z"}, func(i item) { i["li"] = []any{"z", "c", "z"} }},
-		{"SET in a map", "SET mp.k = mp.k + :v, mp.#new = :v", item{":v": 1}, func(i item) { i["mp"] = item{"k": 2, "new": 1, "inner": item{"x": "y"}} }},
-		{"REMOVE in a map", "REMOVE mp.inner.x, mp.k", nil, func(i item) { i["mp"] = item{"inner": item{}} }},
+		{"SET in a map", "SET mp.k = mp.k + :v, mp.#new = :v", item{":v": 1}, func(i item) { i["mp"] = item{"k": 2, "new": 1, "kid": item{"x": "y"}} }},
+		{"REMOVE in a map", "REMOVE mp.kid.x, mp.k", nil, func(i item) { i["mp"] = item{"kid": item{}} }},
 		{"REMOVE a missing one", "REMOVE nothing", nil, func(item) {}},
 		{"ADD a number to a missing one", "ADD c :v", item{":v": 3}, func(i item) { i["c"] = 3 }},
-		{"ADD to a number in a map", "ADD mp.k :v", item{":v": 3}, func(i item) { i["mp"] = item{"k": 4, "inner": item{"x": "y"}} }},
+		{"ADD to a number in a map", "ADD mp.k :v", item{":v": 3}, func(i item) { i["mp"] = item{"k": 4, "kid": item{"x": "y"}} }},
 		{"ADD members", "ADD ss :v, ns :n", item{":v": stringSet{"b", "c"}, ":n": numbers{"2.0", "3"}}, func(i item) { i["ss"] = stringSet{"a", "b", "c"}; i["ns"] = numbers{"1", "2", "3"} }},
 		{"ADD a set to a missing one", "ADD c :v", item{":v": stringSet{"b"}}, func(i item) { i["c"] = stringSet{"b"} }},
 		{"DELETE members", "DELETE ss :v", item{":v": stringSet{"b", "z"}}, func(i item) { i["ss"] = stringSet{"a"} }},
