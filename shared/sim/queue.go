@@ -28,7 +28,7 @@ type Message struct {
 	Due time.Time
 }
 
-// Send puts a message under way.
+// Send puts a message under way. Clean-up has no queue.
 func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, delay time.Duration) error {
 	fault, err := q.world.enter(ctx, PortQueue, "Send", pointer.Job+"/"+pointer.Unit)
 	if err != nil {
@@ -37,6 +37,9 @@ func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, de
 	decoded, err := job.DecodePointer(pointer.Encode())
 	if err != nil {
 		return job.Errorf(job.Permanent, "queue_refused", "send: the receiver would refuse the pointer: %w", err)
+	}
+	if pointer.Unit == job.CleanID {
+		return job.Errorf(job.Permanent, "queue_refused", "send: clean-up has no queue; the sweep does it")
 	}
 	q.world.mu.Lock()
 	defer q.world.mu.Unlock()

@@ -177,6 +177,20 @@ func (s *story) completed() job.Job {
 	return s.job(j.ID)
 }
 
+// Complete plays a job from its creation to its completion on a ledger and binds an artifact of that key, for tests that
+// begin with a delivered file.
+func Complete(t *testing.T, ledger pipeline.Ledger, artifactKey string) job.Job {
+	t.Helper()
+	s := newStory(t, ledger)
+	j := s.running(1)
+	s.finished(j, 1, 3)
+	finalize := s.claimed(j.ID, job.FinalizeID)
+	s.move(s.job(j.ID).BeginPublish(finalize, job.Publication{ArtifactKey: artifactKey, ReceiptKey: "receipts/" + j.ID}, s.act()))
+	j = s.job(j.ID)
+	s.move(j.Complete(finalize, job.Artifact{Key: artifactKey, ReceiptKey: j.Publish.ReceiptKey, ETag: "e", Bytes: 30, Rows: 3}, s.act()))
+	return s.job(j.ID)
+}
+
 func diff(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
