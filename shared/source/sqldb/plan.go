@@ -65,7 +65,7 @@ func assemble(cuts []cut, opt source.PlanOptions) []source.Shard {
 	}
 }
 
-// group closes a shard where that brings its size nearest to target.
+// group closes a shard where that brings its size nearest to target, and leaves no small rest behind the last.
 func group(cuts []cut, target int64) []source.Shard {
 	shards := []source.Shard{{}}
 	for _, c := range cuts {
@@ -76,6 +76,11 @@ func group(cuts []cut, target int64) []source.Shard {
 			open = &shards[len(shards)-1]
 		}
 		open.RowsEstimated += c.rows
+	}
+	if n := len(shards); n > 1 && shards[n-1].RowsEstimated < target/4 {
+		shards[n-2].RowsEstimated += shards[n-1].RowsEstimated
+		shards[n-2].Range.To = nil
+		shards = shards[:n-1]
 	}
 	return shards
 }

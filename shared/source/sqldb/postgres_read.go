@@ -19,16 +19,18 @@ type postgresReader struct {
 	query  *row.Query
 	// index maps every value of a batch row to the field it comes from.
 	index []int
-	limit source.Limit
-	batch *row.Batch
-	utc   *zone
+	// growth is how much larger a row's canonical text can be than what the server sends.
+	growth int
+	limit  source.Limit
+	batch  *row.Batch
+	utc    *zone
 	// values are those of the current row.
 	values  [][]byte
 	scratch []byte
 }
 
 func newPostgresReader(s *postgresSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *postgresReader {
-	return &postgresReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone()}
+	return &postgresReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
 }
 
 // column is the column behind value i of a batch row.
@@ -77,9 +79,9 @@ func (r *postgresReader) roomRows(size int) int {
 // row takes one row. The row behind a full batch is only looked at: with the same key as its predecessor it would be
 // lost behind the cursor.
 func (r *postgresReader) row(values [][]byte) (more bool, err error) {
-	size := 0
-	for _, value := range values {
-		size += len(value)
+	size := r.growth
+	for _, field := range r.index {
+		size += len(values[field])
 	}
 	r.values = values
 	rows := r.batch.Rows()

@@ -18,6 +18,19 @@ func checkRead(q *row.Query, r row.Range, after row.Key, limit source.Limit) err
 	return validateKeys(q, r, after)
 }
 
+// growth is the most bytes by which a row's values become longer as canonical text: a zone's offset, a spelled-out bool.
+func growth(q *row.Query) int {
+	bytes := 0
+	for _, columns := range [][]row.Column{q.Columns, q.Key} {
+		for _, column := range columns {
+			if column.Kind == row.Timestamp || column.Kind == row.Bool {
+				bytes += 10
+			}
+		}
+	}
+	return bytes
+}
+
 // refuseTwin refuses row at of the batch when it has its predecessor's key.
 func refuseTwin(q *row.Query, b *row.Batch, at int) error {
 	if at == 0 {

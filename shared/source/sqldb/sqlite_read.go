@@ -15,13 +15,15 @@ type sqliteReader struct {
 	// index maps every value of a batch row to the field it comes from; width is the number of fields.
 	index []int
 	width int
-	limit source.Limit
-	batch *row.Batch
-	utc   *zone
+	// growth is how much larger a row's canonical text can be than what is stored.
+	growth int
+	limit  source.Limit
+	batch  *row.Batch
+	utc    *zone
 }
 
 func newSQLiteReader(s *sqliteSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *sqliteReader {
-	r := &sqliteReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone()}
+	r := &sqliteReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
 	for _, field := range index {
 		r.width = max(r.width, field+1)
 	}
@@ -31,12 +33,15 @@ func newSQLiteReader(s *sqliteSource, q *row.Query, index []int, limit source.Li
 // row takes the statement's current row. The row behind a full batch is only looked at: with the same key as its
 // predecessor it would be lost behind the cursor.
 func (r *sqliteReader) row(st *sqliteStmt) (more bool, err error) {
-	values, size := r.source.values[:0], 0
+	values := r.source.values[:0]
 	for field := range r.width {
-		v := st.value(field)
-		values, size = append(values, v), size+v.size()
+		values = append(values, st.value(field))
 	}
 	r.source.values = values
+	size := r.growth
+	for _, field := range r.index {
+		size += values[field].size()
+	}
 	rows := r.batch.Rows()
 	if rows == r.limit.Rows || rows > 0 && r.batch.Bytes()+size > r.limit.Bytes {
 		return false, r.lookAhead(rows - 1)
