@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools="$PWD/.tools"
-golangci_version=v2.12.2
+golangci_version=v2.15.0
 cfn_lint_version=1.51.0
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }

@@ -39,7 +39,7 @@ func (u *Upstreams) UnmarshalText(text []byte) error {
 	}
 	for principal, upstream := range parsed {
 		if !strings.HasPrefix(principal, "sqs:") && !strings.HasPrefix(principal, "events:") {
-			return fmt.Errorf("principal %q must begin with sqs: or events:", principal)
+			return fmt.Errorf("principal %q must begin with sqs: or events: to say where it comes from", principal)
 		}
 		if upstream.Subject == "" || len(upstream.Tenants) == 0 {
 			return fmt.Errorf("principal %q needs a subject and tenants", principal)

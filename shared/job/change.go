@@ -149,12 +149,4 @@ func equal(field string, value Value) Guard {
 	return Guard{Field: field, Test: IsEqual, Values: []Value{value}}
 }
 
-func oneOfStates[S ~string](states ...S) Guard {
-	guard := Guard{Field: fieldState, Test: IsOneOf}
-	for _, state := range states {
-		guard.Values = append(guard.Values, string(state))
-	}
-	return guard
-}
-
 func absent() Guard { return Guard{Field: FieldPK, Test: IsAbsent} }
