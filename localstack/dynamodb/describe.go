@@ -177,7 +177,7 @@ func (e *Engine) listTables(in *listTablesInput) (*listTablesOutput, error) {
 	if found {
 		from++
 	}
-	out := &listTablesOutput{TableNames: names[from:]}
+	out := &listTablesOutput{TableNames: append([]string{}, names[from:]...)}
 	if len(out.TableNames) > limit {
 		out.TableNames = out.TableNames[:limit]
 		out.LastEvaluatedTableName = out.TableNames[limit-1]

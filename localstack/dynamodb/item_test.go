@@ -167,7 +167,9 @@ func TestLimitsAreReachable(t *testing.T) {
 	full := item{"pk": "a", "sk": "b", "x": strings.Repeat("x", 400<<10-7)}
 	c.put(t, full)
 	same(t, len(c.get(t, "a", "b")["x"].(string)), 400<<10-7)
-	_, err := c.update(t.Context(), "SET y = :y", "", nil, item{":y": 1})
+	_, err := c.UpdateItem(t.Context(), &sdk.UpdateItemInput{TableName: aws.String("table"), Key: key(pk, sk), UpdateExpression: aws.String("SET deep[1] = :d"), ExpressionAttributeValues: avs(item{":d": []any{deep}})})
+	refused(t, err, validation, "Nesting Levels have exceeded supported limits")
+	_, err = c.update(t.Context(), "SET y = :y", "", nil, item{":y": 1})
 	refused(t, err, validation, "Item size to update has exceeded the maximum allowed size")
 }
 

@@ -35,6 +35,11 @@ func (u *Update) Apply(item value.Item) (value.Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range u.Heads() {
+		if changed.Attrs()[name].TooDeep() {
+			return nil, refuse("Nesting Levels have exceeded supported limits: attribute values can be nested at most 32 levels deep")
+		}
+	}
 	return changed.Attrs(), nil
 }
 

@@ -94,7 +94,7 @@ func readText(src []byte) (string, []byte, error) {
 }
 
 func readValue(src []byte, depth int) (Value, []byte, error) {
-	if len(src) == 0 || depth > depthMax+1 {
+	if len(src) == 0 || depth > levelsMax {
 		return Value{}, nil, errCorrupt
 	}
 	v := Value{kind: Kind(src[0])}

@@ -10,8 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// depthMax is how deep lists and maps may be nested.
-const depthMax = 32
+// levelsMax is how many levels a value may have: 32 nested lists or maps and what the
+// innermost holds.
+const levelsMax = 33
+
+// errTooDeep is the refusal of a value with more levels.
+func errTooDeep() error {
+	return invalid("Nesting Levels have exceeded supported limits: attribute values can be nested at most 32 levels deep")
+}
 
 // ShapeError says that JSON has the wrong shape for an attribute value (a number where a
 // string must be, say), which the service answers with a SerializationException.
@@ -211,8 +217,8 @@ func (s *scanner) key() (string, error) {
 }
 
 func (s *scanner) value(depth int) (Value, error) {
-	if depth > depthMax+1 {
-		return Value{}, invalid("Nesting Levels have exceeded supported limits: attribute values can be nested at most 32 levels deep")
+	if depth > levelsMax {
+		return Value{}, errTooDeep()
 	}
 	if err := s.expect('{', "AttributeValue"); err != nil {
 		return Value{}, err

@@ -229,6 +229,26 @@ func compareMembers(a, b Value) int {
 	return order
 }
 
+// TooDeep tells whether lists and maps are nested deeper in the value than DynamoDB stores.
+func (v Value) TooDeep() bool { return v.deeper(levelsMax) }
+
+func (v Value) deeper(levels int) bool {
+	if levels == 0 {
+		return true
+	}
+	for _, elem := range v.elems {
+		if elem.deeper(levels - 1) {
+			return true
+		}
+	}
+	for _, attr := range v.attrs {
+		if attr.deeper(levels - 1) {
+			return true
+		}
+	}
+	return false
+}
+
 // Size is the number of bytes that DynamoDB counts for the value.
 func (v Value) Size() int {
 	switch v.kind {
