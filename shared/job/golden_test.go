@@ -14,8 +14,8 @@ import (
 	"sealift/shared/pipeline/pipelinetest"
 )
 
-// updateVariable rewrites the golden files when it is set to 1.
-const updateVariable = "UPDATE_GOLDEN"
+// goldenVariable rewrites the golden files when it is set to write.
+const goldenVariable = "SEALIFT_GOLDEN"
 
 func TestEveryChangeRendersAsItsGoldenFile(t *testing.T) {
 	t.Parallel()
@@ -29,17 +29,17 @@ func TestEveryChangeRendersAsItsGoldenFile(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join("testdata", "changes", sample.Name+".txt")
 			have := render(sample.Change)
-			if os.Getenv(updateVariable) == "1" {
+			if os.Getenv(goldenVariable) == "write" {
 				if err := os.WriteFile(path, []byte(have), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			want, err := os.ReadFile(path)
 			if err != nil {
-				t.Fatalf("%v; if the change is meant, run: %s=1 go test ./shared/job", err, updateVariable)
+				t.Fatalf("%v; if the change is meant, run: make golden", err)
 			}
 			if diff := cmp.Diff(string(want), have); diff != "" {
-				t.Errorf("(-golden +have), if the change is meant, run: %s=1 go test ./shared/job\n%s", updateVariable, diff)
+				t.Errorf("(-golden +have), if the change is meant, run: make golden\n%s", diff)
 			}
 		})
 	}

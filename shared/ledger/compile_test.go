@@ -17,8 +17,8 @@ import (
 	"sealift/shared/pipeline/pipelinetest"
 )
 
-// updateVariable rewrites the golden files when it is set to 1.
-const updateVariable = "UPDATE_GOLDEN"
+// goldenVariable rewrites the golden files when it is set to write.
+const goldenVariable = "SEALIFT_GOLDEN"
 
 func TestEveryChangeCompilesToItsGoldenFile(t *testing.T) {
 	t.Parallel()
@@ -32,17 +32,17 @@ func TestEveryChangeCompilesToItsGoldenFile(t *testing.T) {
 				}
 			}
 			path := filepath.Join("testdata", sample.Name+".txt")
-			if os.Getenv(updateVariable) == "1" {
+			if os.Getenv(goldenVariable) == "write" {
 				if err := os.WriteFile(path, []byte(have), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			want, err := os.ReadFile(path)
 			if err != nil {
-				t.Fatalf("%v; if the request is meant, run: %s=1 go test ./shared/ledger", err, updateVariable)
+				t.Fatalf("%v; if the request is meant, run: make golden", err)
 			}
 			if diff := cmp.Diff(string(want), have); diff != "" {
-				t.Errorf("(-golden +have), if the request is meant, run: %s=1 go test ./shared/ledger\n%s", updateVariable, diff)
+				t.Errorf("(-golden +have), if the request is meant, run: make golden\n%s", diff)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,6 +80,13 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.date.UTC().Format(http.TimeFormat))
 	w.WriteHeader(answer.status)
 	_, _ = io.WriteString(w, answer.body)
+}
+
+// seen is how many calls were made and which tokens they carried.
+func (s *script) seen() (calls int, tokens []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls, slices.Clone(s.tokens)
 }
 
 func (s *script) ledger(t *testing.T) *ledger.Ledger {
@@ -166,12 +174,13 @@ func TestWhatTheServiceAnswersBecomesOneOutcome(t *testing.T) {
 			if job.KindOf(err) != test.kind || err != nil && job.CodeOf(err) != test.code {
 				t.Errorf("got %v, want %s %s", err, test.kind, test.code)
 			}
-			if service.calls != test.calls {
-				t.Errorf("%d calls were made, want %d", service.calls, test.calls)
+			calls, tokens := service.seen()
+			if calls != test.calls {
+				t.Errorf("%d calls were made, want %d", calls, test.calls)
 			}
-			for _, token := range service.tokens {
-				if token != service.tokens[0] || (token == "") == (test.change == transaction) {
-					t.Errorf("the tries carried the tokens %q", service.tokens)
+			for _, token := range tokens {
+				if token != tokens[0] || (token == "") == (test.change == transaction) {
+					t.Errorf("the tries carried the tokens %q", tokens)
 				}
 			}
 		})
@@ -209,8 +218,9 @@ func TestAReadIsNeverUnknown(t *testing.T) {
 			t.Parallel()
 			service := &script{answers: test.answers, date: time.Now()}
 			row, err := service.ledger(t).Row(t.Context(), job.QuotaKey("acme"))
-			if job.KindOf(err) != test.kind || service.calls != test.calls || err == nil && len(row) != 0 {
-				t.Errorf("got %v, %v after %d calls; want %s after %d", row, err, service.calls, test.kind, test.calls)
+			calls, _ := service.seen()
+			if job.KindOf(err) != test.kind || calls != test.calls || err == nil && len(row) != 0 {
+				t.Errorf("got %v, %v after %d calls; want %s after %d", row, err, calls, test.kind, test.calls)
 			}
 		})
 	}

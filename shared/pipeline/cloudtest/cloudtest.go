@@ -200,11 +200,14 @@ func stop(t *testing.T, process *os.Process, c *child, log string) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
 	defer cancel()
 	select {
-	case <-c.ended:
+	case err := <-c.ended:
+		if err != nil {
+			t.Errorf("the embedded cloud ended badly: %v", err)
+		}
 	case <-ctx.Done():
 		_ = process.Kill()
-		<-c.ended
-		t.Errorf("the embedded cloud did not stop within %s and was killed", stopWait)
+		killed := <-c.ended
+		t.Errorf("the embedded cloud did not stop within %s and was killed: %v", stopWait, killed)
 	}
 }
 
