@@ -23,8 +23,8 @@ type spelling struct {
 	exec func(tb testing.TB, statements ...string)
 	// settled follows a large insert.
 	settled []string
-	// primary makes the tenant and the key the table's primary key.
-	primary bool
+	// primary makes the tenant and the key the table's primary key, numbered the column id the row's own number.
+	primary, numbered bool
 }
 
 // fixture builds the suite's fixture from a spelling.
@@ -59,6 +59,9 @@ func (s spelling) create(tb testing.TB, table sourcetest.Table) {
 		text := c.Name + " " + s.types[c.Kind]
 		if !c.Null {
 			text += " NOT NULL"
+		}
+		if s.numbered && c.Name == "id" {
+			text = "id INTEGER PRIMARY KEY"
 		}
 		columns = append(columns, text)
 	}

@@ -119,15 +119,15 @@ func settle(ctx context.Context, p prober, q *row.Query, shards []source.Shard) 
 		from := shard.Range.From
 		if len(from) < len(q.Key) {
 			// A sampled index may hold only the first key columns.
-			whole, err := p.keyAt(ctx, q, scope{lower: []keyBound{{key: from}}}, false)
+			whole, err := p.keyAt(ctx, q, scope{lower: &keyBound{key: from}}, false)
 			if err != nil {
 				return nil, err
 			}
 			from = whole
 		}
-		above := scope{upper: []keyBound{{key: from}}}
+		above := scope{upper: &keyBound{key: from}}
 		if last.Range.From != nil {
-			above.lower = []keyBound{{key: last.Range.From, strict: true}}
+			above.lower = &keyBound{key: last.Range.From, strict: true}
 		}
 		var found row.Key
 		if from != nil {

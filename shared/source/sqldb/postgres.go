@@ -175,7 +175,7 @@ func (s *postgresSource) Read(ctx context.Context, q row.Query, r row.Range, aft
 		return err
 	}
 	list, index := fields(&q)
-	st, err := selectKeyset(s, &q, list, readScope(&q, r, after), false, limit.Rows+1)
+	st, err := selectKeyset(s, &q, list, false, limit.Rows+1, readScope(&q, r, after))
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (s *postgresSource) Check(ctx context.Context, q row.Query) error {
 }
 
 func (s *postgresSource) checkNulls(ctx context.Context, q *row.Query) error {
-	st, err := selectKeyset(s, q, "1", scope{}, false, 0)
+	st, err := selectKeyset(s, q, "1", false, 0, scope{})
 	if err != nil {
 		return err
 	}

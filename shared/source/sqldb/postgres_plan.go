@@ -62,7 +62,7 @@ func (s *postgresSource) plan(ctx context.Context, q *row.Query, opt source.Plan
 
 // walk counts along the index, at most walkRows rows; complete is false when there are more.
 func (s *postgresSource) walk(ctx context.Context, q *row.Query, opt source.PlanOptions) ([]cut, bool, error) {
-	st, err := selectKeyset(s, q, keyFields(q, len(q.Key)), planScope(q), false, walkRows+1)
+	st, err := selectKeyset(s, q, keyFields(q), false, walkRows+1, planScope(q))
 	if err != nil {
 		return nil, false, err
 	}
@@ -80,7 +80,7 @@ func (s *postgresSource) walk(ctx context.Context, q *row.Query, opt source.Plan
 
 // keyAt returns the first or last key of the scope, nil when it is empty.
 func (s *postgresSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (key row.Key, err error) {
-	st, err := selectKeyset(s, q, keyFields(q, len(q.Key)), sc, last, 1)
+	st, err := selectKeyset(s, q, keyFields(q), last, 1, sc)
 	if err != nil {
 		return nil, err
 	}

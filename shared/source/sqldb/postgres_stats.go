@@ -23,7 +23,7 @@ const (
 
 // estimate is how many rows the server's planner expects in the scope.
 func (s *postgresSource) estimate(ctx context.Context, q *row.Query, sc scope) (rows float64, err error) {
-	st, err := selectKeyset(s, q, "1", sc, false, 0)
+	st, err := selectKeyset(s, q, "1", false, 0, sc)
 	if err != nil {
 		return 0, err
 	}
@@ -90,8 +90,8 @@ func (s *postgresSource) total(ctx context.Context, q *row.Query, first, last ro
 func between(prefix row.Key, from, to string, inclusive bool) scope {
 	return scope{
 		equal: prefix,
-		lower: []keyBound{{key: append(slices.Clone(prefix), from)}},
-		upper: []keyBound{{key: append(slices.Clone(prefix), to), strict: !inclusive}},
+		lower: &keyBound{key: append(slices.Clone(prefix), from)},
+		upper: &keyBound{key: append(slices.Clone(prefix), to), strict: !inclusive},
 	}
 }
 
@@ -229,10 +229,10 @@ func (e *estimator) steps(ctx context.Context, prefix row.Key, points []point, n
 	at := points[len(points)-1].key
 	for range min(pieces, stepsMax) {
 		sc := scope{
-			equal: prefix, lower: []keyBound{{key: at}},
-			upper: []keyBound{{key: append(slices.Clone(prefix), next), strict: true}},
+			equal: prefix, lower: &keyBound{key: at},
+			upper: &keyBound{key: append(slices.Clone(prefix), next), strict: true},
 		}
-		st, err := selectKeyset(e.source, e.query, keyFields(e.query, len(e.query.Key)), sc, false, int(e.piece)+1)
+		st, err := selectKeyset(e.source, e.query, keyFields(e.query), false, int(e.piece)+1, sc)
 		if err != nil {
 			return nil, err
 		}
@@ -260,8 +260,8 @@ func (e *estimator) probe(ctx context.Context, prefix row.Key, value string, bey
 		return nil, nil
 	}
 	e.points--
-	bound := keyBound{key: append(slices.Clone(prefix), value), strict: beyond}
-	return e.source.keyAt(ctx, e.query, scope{equal: prefix, lower: []keyBound{bound}}, false)
+	bound := &keyBound{key: append(slices.Clone(prefix), value), strict: beyond}
+	return e.source.keyAt(ctx, e.query, scope{equal: prefix, lower: bound}, false)
 }
 
 // merge gives every interval's weight evenly to the different keys found in it. Points that found the same key lie in

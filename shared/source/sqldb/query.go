@@ -51,30 +51,38 @@ type keyBound struct {
 	strict bool
 }
 
-// scope says which rows of the query's set a statement is about. Of several bounds on a side the first must be the
-// tightest: it alone is left to the index, and the others are checked on what the index yields.
+// scope says which rows of the query's set a statement is about.
 type scope struct {
-	lower, upper []keyBound
-	// equal fixes the first key columns; bounds then compare only those behind them.
+	// lower and upper are the bounds that an index serves; it seeks to the one and stops at the other.
+	lower, upper *keyBound
+	// lowest and highest are looser bounds, checked on what the index yields.
+	lowest, highest []keyBound
+	// equal fixes the first key columns; lower and upper then compare only those behind them.
 	equal row.Key
 	// times and filters say whether the business time and the filters apply.
 	times, filters bool
 }
 
-// readScope covers what is left of a range after the cursor.
+// readScope covers what is left of a range after the cursor. The tightest bound on each side serves the index.
 func readScope(q *row.Query, r row.Range, after row.Key) scope {
 	s := scope{times: true, filters: true}
-	if after != nil {
-		s.lower = append(s.lower, keyBound{key: after, strict: true})
-	}
 	if r.From != nil {
-		s.lower = append(s.lower, keyBound{key: r.From})
+		s.lower = &keyBound{key: r.From}
 	}
-	if r.To != nil {
-		s.upper = append(s.upper, keyBound{key: r.To, strict: true})
+	if after != nil {
+		if s.lower != nil {
+			s.lowest = append(s.lowest, *s.lower)
+		}
+		s.lower = &keyBound{key: after, strict: true}
 	}
 	if q.Ceiling != nil {
-		s.upper = append(s.upper, keyBound{key: q.Ceiling})
+		s.upper = &keyBound{key: q.Ceiling}
+	}
+	if r.To != nil {
+		if s.upper != nil {
+			s.highest = append(s.highest, *s.upper)
+		}
+		s.upper = &keyBound{key: r.To, strict: true}
 	}
 	return s
 }
@@ -93,29 +101,24 @@ func (b *builder) bind(a arg) string {
 	return b.dialect.marker(len(b.args))
 }
 
-// selectKeyset builds SELECT fields over the scope in key order, at most limit rows (0: no order, no limit).
-func selectKeyset(d dialect, q *row.Query, fields string, s scope, descending bool, limit int) (statement, error) {
+// selectKeyset builds SELECT fields over the scope in key order, at most limit rows (0: no order and no limit).
+func selectKeyset(d dialect, q *row.Query, fields string, descending bool, limit int, s scope) (statement, error) {
 	b := &builder{dialect: d, query: q}
 	if err := b.conditions(s); err != nil {
 		return statement{}, err
 	}
-	var text strings.Builder
-	text.WriteString("SELECT " + fields + " FROM " + quoteTable(q.Table) + " AS t WHERE ")
-	text.WriteString(strings.Join(b.where, " AND "))
+	text := "SELECT " + fields + " FROM " + quoteTable(q.Table) + " AS t WHERE " + strings.Join(b.where, " AND ")
 	if limit > 0 {
-		text.WriteString(" ORDER BY ")
+		terms := make([]string, len(q.Key))
 		for i, column := range q.Key {
-			if i > 0 {
-				text.WriteString(", ")
-			}
-			text.WriteString(quoteColumn(column))
+			terms[i] = quoteColumn(column)
 			if descending {
-				text.WriteString(" DESC")
+				terms[i] += " DESC"
 			}
 		}
-		text.WriteString(" LIMIT " + strconv.Itoa(limit))
+		text += " ORDER BY " + strings.Join(terms, ", ") + " LIMIT " + strconv.Itoa(limit)
 	}
-	return statement{text: text.String(), args: b.args}, nil
+	return statement{text: text, args: b.args}, nil
 }
 
 func (b *builder) conditions(s scope) error {
@@ -131,17 +134,15 @@ func (b *builder) conditions(s scope) error {
 		}
 		b.where = append(b.where, quoteColumn(b.query.Key[i])+" = "+b.bind(a))
 	}
-	if err := b.keyBounds(s.lower, ">", len(s.equal)); err != nil {
-		return err
-	}
-	if err := b.keyBounds(s.upper, "<", len(s.equal)); err != nil {
+	if err := b.keyBounds(s); err != nil {
 		return err
 	}
 	if s.times {
-		if err := b.timeBound(">=", b.query.Since, len(s.lower) > 0); err != nil {
+		fixed := len(s.equal) > 0
+		if err := b.timeBound(">=", b.query.Since, fixed || s.lower != nil); err != nil {
 			return err
 		}
-		if err := b.timeBound("<", b.query.Until, len(s.upper) > 0); err != nil {
+		if err := b.timeBound("<", b.query.Until, fixed || s.upper != nil); err != nil {
 			return err
 		}
 	}
@@ -158,29 +159,45 @@ func (b *builder) conditions(s scope) error {
 	return nil
 }
 
-// keyBounds compares the key columns behind the first skip, which are fixed, with every bound.
-func (b *builder) keyBounds(bounds []keyBound, op string, skip int) error {
-	for i, bound := range bounds {
-		var left, right []string
-		for col := skip; col < len(bound.key); col++ {
-			a, err := b.dialect.keyArg(b.query, col, bound.key[col])
+func (b *builder) keyBounds(s scope) error {
+	for _, side := range []struct {
+		op     string
+		served *keyBound
+		looser []keyBound
+	}{{">", s.lower, s.lowest}, {"<", s.upper, s.highest}} {
+		if side.served != nil {
+			condition, err := b.keyBound(*side.served, side.op, len(s.equal))
 			if err != nil {
 				return err
 			}
-			left = append(left, quoteColumn(b.query.Key[col]))
-			right = append(right, b.bind(a))
+			b.where = append(b.where, condition)
 		}
-		comparison := op
-		if !bound.strict {
-			comparison += "="
+		for _, bound := range side.looser {
+			condition, err := b.keyBound(bound, side.op, 0)
+			if err != nil {
+				return err
+			}
+			b.where = append(b.where, checked(condition))
 		}
-		condition := rowValue(left) + " " + comparison + " " + rowValue(right)
-		if i > 0 {
-			condition = checked(condition)
-		}
-		b.where = append(b.where, condition)
 	}
 	return nil
+}
+
+// keyBound compares the key columns behind the first skip, which are fixed, with a bound.
+func (b *builder) keyBound(bound keyBound, op string, skip int) (string, error) {
+	var left, right []string
+	for col := skip; col < len(bound.key); col++ {
+		a, err := b.dialect.keyArg(b.query, col, bound.key[col])
+		if err != nil {
+			return "", err
+		}
+		left = append(left, quoteColumn(b.query.Key[col]))
+		right = append(right, b.bind(a))
+	}
+	if !bound.strict {
+		op += "="
+	}
+	return rowValue(left) + " " + op + " " + rowValue(right), nil
 }
 
 func rowValue(items []string) string {
@@ -227,32 +244,26 @@ func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`
 // fields is the select list of q, each source column once, and for every value of a batch row the field it comes from.
 func fields(q *row.Query) (list string, index []int) {
 	position := map[string]int{}
-	add := func(c row.Column) {
-		at, known := position[c.Source]
-		if !known {
-			at = len(position)
-			position[c.Source] = at
-			if at > 0 {
-				list += ", "
+	var names []string
+	for _, columns := range [][]row.Column{q.Columns, q.Key} {
+		for _, c := range columns {
+			at, known := position[c.Source]
+			if !known {
+				at = len(names)
+				position[c.Source] = at
+				names = append(names, quoteColumn(c))
 			}
-			list += quoteColumn(c)
+			index = append(index, at)
 		}
-		index = append(index, at)
 	}
-	for _, column := range q.Columns {
-		add(column)
-	}
-	for _, column := range q.Key {
-		add(column)
-	}
-	return list, index
+	return strings.Join(names, ", "), index
 }
 
-// keyFields is the select list of the first n key columns.
-func keyFields(q *row.Query, n int) string {
-	names := make([]string, 0, n)
-	for _, column := range q.Key[:n] {
-		names = append(names, quoteColumn(column))
+// keyFields is the select list of the key columns alone.
+func keyFields(q *row.Query) string {
+	names := make([]string, len(q.Key))
+	for i, column := range q.Key {
+		names[i] = quoteColumn(column)
 	}
 	return strings.Join(names, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sealift/shared/job"
@@ -17,8 +18,10 @@ type sqliteSource struct {
 	// shape names the table, tenant and key that forms belong to.
 	shape string
 	forms []keyForm
-	zone  *zone
-	named string
+	// numbered says that the key's last column is the row's own number.
+	numbered bool
+	zone     *zone
+	named    string
 	// values and scratch are reused from row to row.
 	values  []sqliteValue
 	scratch []byte
@@ -66,12 +69,8 @@ func (s *sqliteSource) Read(ctx context.Context, q row.Query, r row.Range, after
 			return err
 		}
 		list, index := fields(&q)
-		st, err := selectKeyset(s, &q, list, readScope(&q, r, after), false, limit.Rows+1)
-		if err != nil {
-			return err
-		}
 		reader := newSQLiteReader(s, &q, index, limit, b)
-		return s.conn.rows(ctx, st, reader.row)
+		return s.rows(ctx, &q, list, false, limit.Rows+1, readScope(&q, r, after), reader.row)
 	})
 	if err != nil {
 		b.Reset(len(q.Columns) + len(q.Key))
@@ -106,6 +105,11 @@ func (s *sqliteSource) prepareQuery(ctx context.Context, q *row.Query) error {
 	if s.shape == shape {
 		return nil
 	}
+	table, err := s.describe(ctx, q)
+	if err != nil {
+		return err
+	}
+	s.numbered = len(q.Key) > 1 && strings.EqualFold(q.Key[len(q.Key)-1].Source, table.rowid)
 	s.shape, s.forms = shape, make([]keyForm, len(q.Key))
 	key, err := s.keyAt(ctx, q, scope{}, false)
 	if err != nil || key == nil {
@@ -114,13 +118,36 @@ func (s *sqliteSource) prepareQuery(ctx context.Context, q *row.Query) error {
 	return err
 }
 
+// rows calls each for the rows of the scope in key order until it returns false or an error, at most limit times for
+// each piece of the scope.
+func (s *sqliteSource) rows(ctx context.Context, q *row.Query, fields string, descending bool, limit int, whole scope,
+	each func(st *sqliteStmt) (bool, error),
+) error {
+	pieces := s.pieces(q, whole)
+	if descending {
+		slices.Reverse(pieces)
+	}
+	more := true
+	for i := 0; i < len(pieces) && more; i++ {
+		st, err := selectKeyset(s, q, fields, descending, limit, pieces[i])
+		if err != nil {
+			return err
+		}
+		err = s.conn.rows(ctx, st, func(st *sqliteStmt) (bool, error) {
+			var err error
+			more, err = each(st)
+			return more, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // keyAt returns the first or last key of the scope, nil when it is empty.
 func (s *sqliteSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (key row.Key, err error) {
-	st, err := selectKeyset(s, q, keyFields(q, len(q.Key)), sc, last, 1)
-	if err != nil {
-		return nil, err
-	}
-	err = s.conn.rows(ctx, st, func(row *sqliteStmt) (bool, error) {
+	err = s.rows(ctx, q, keyFields(q), last, 1, sc, func(row *sqliteStmt) (bool, error) {
 		key, err = s.readKey(q, row)
 		return false, err
 	})

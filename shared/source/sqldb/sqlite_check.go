@@ -203,7 +203,7 @@ func (s *sqliteSource) checkCollations(q *row.Query) error {
 
 // checkNulls refuses a view that yields NULL in a key column.
 func (s *sqliteSource) checkNulls(ctx context.Context, q *row.Query) error {
-	st, err := selectKeyset(s, q, "1", scope{}, false, 0)
+	st, err := selectKeyset(s, q, "1", false, 0, scope{})
 	if err != nil {
 		return err
 	}

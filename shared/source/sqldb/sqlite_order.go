@@ -40,7 +40,7 @@ func (c *sqliteConn) registerOrder() error {
 // orderExpression is the SQL of one column in its sorting form.
 func orderExpression(q *row.Query, column row.Column) string {
 	return fmt.Sprintf("%s('%s', %s, %s, %s)", orderFunction, column.Kind, quoteColumn(column),
-		"'"+string(bytes.ReplaceAll([]byte(column.Source), []byte("'"), []byte("''")))+"'", keyFields(q, len(q.Key)))
+		"'"+string(bytes.ReplaceAll([]byte(column.Source), []byte("'"), []byte("''")))+"'", keyFields(q))
 }
 
 // orderValue is the function's body. It keeps no state and reads only its arguments.

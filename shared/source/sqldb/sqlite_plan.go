@@ -65,12 +65,8 @@ func (s *sqliteSource) plan(ctx context.Context, q *row.Query, opt source.PlanOp
 
 // walk counts along the index, at most rowsMax rows; complete is false when there are more.
 func (s *sqliteSource) walk(ctx context.Context, q *row.Query, opt source.PlanOptions, rowsMax int) ([]cut, bool, error) {
-	st, err := selectKeyset(s, q, keyFields(q, len(q.Key)), planScope(q), false, rowsMax+1)
-	if err != nil {
-		return nil, false, err
-	}
 	w := newWalk(opt.ShardRows)
-	err = s.conn.rows(ctx, st, func(st *sqliteStmt) (bool, error) {
+	err := s.rows(ctx, q, keyFields(q), false, rowsMax+1, planScope(q), func(st *sqliteStmt) (bool, error) {
 		if !w.next() {
 			return true, nil
 		}

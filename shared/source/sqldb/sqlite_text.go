@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -12,6 +13,34 @@ import (
 )
 
 // The dialect of SQLite.
+
+// pieces divides a scope whose key ends with the row's own number. SQLite doesn't recognise that column in a comparison
+// of row values and would walk through all rows that share the other key columns with a bound; so these are fixed for
+// both ends of the range, and the rows between compare without the number. The pieces follow each other in key order.
+func (s *sqliteSource) pieces(q *row.Query, whole scope) []scope {
+	prefix := len(q.Key) - 1
+	full := func(bound *keyBound) bool { return bound != nil && len(bound.key) == len(q.Key) }
+	if !s.numbered || len(whole.equal) > 0 || !full(whole.lower) && !full(whole.upper) {
+		return []scope{whole}
+	}
+	if full(whole.lower) && full(whole.upper) && slices.Equal(whole.lower.key[:prefix], whole.upper.key[:prefix]) {
+		whole.equal = whole.lower.key[:prefix]
+		return []scope{whole}
+	}
+	start, middle, end := whole, whole, whole
+	var pieces []scope
+	if full(whole.lower) {
+		start.equal, start.upper = whole.lower.key[:prefix], nil
+		middle.lower = &keyBound{key: whole.lower.key[:prefix], strict: true}
+		pieces = append(pieces, start)
+	}
+	if full(whole.upper) {
+		end.equal, end.lower = whole.upper.key[:prefix], nil
+		middle.upper = &keyBound{key: whole.upper.key[:prefix], strict: true}
+		return append(pieces, middle, end)
+	}
+	return append(pieces, middle)
+}
 
 func (s *sqliteSource) marker(n int) string { return "?" + strconv.Itoa(n) }
 

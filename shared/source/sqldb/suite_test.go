@@ -10,22 +10,22 @@ import (
 func TestSQLitePassesTheSuite(t *testing.T) {
 	t.Parallel()
 	spaced := func(canonical string) string { return strings.TrimSuffix(strings.Replace(canonical, "T", " ", 1), "Z") }
-	shanghai := func(canonical string) string { return canonical[:len(canonical)-1] + "+00:00" }
+	offset := func(canonical string) string { return canonical[:len(canonical)-1] + "+00:00" }
 	for _, form := range []struct {
-		name    string
-		times   func(canonical string) string
-		primary bool
+		name              string
+		times             func(canonical string) string
+		primary, numbered bool
 	}{
-		{"times with a space and no zone", spaced, false},
-		{"times in RFC 3339", func(canonical string) string { return canonical }, false},
-		{"times with an offset in a table without row ids", shanghai, true},
+		{"times with a space and no zone", spaced, false, false},
+		{"times in RFC 3339, row numbers as ids", func(canonical string) string { return canonical }, false, true},
+		{"times with an offset in a table without row ids", offset, true, false},
 	} {
 		t.Run(form.name, func(t *testing.T) {
 			t.Parallel()
 			sourcetest.Run(t, func(t *testing.T) sourcetest.Fixture {
 				dsn, exec := sqliteFile(t)
 				s := sqliteSpelling(exec, form.times)
-				s.primary = form.primary
+				s.primary, s.numbered = form.primary, form.numbered
 				return s.fixture(dsn)
 			})
 		})
