@@ -1,0 +1,99 @@
+// Package ask owns how the words of a command line become the request of an export. It knows no definition: whether a
+// column exists and a value fits is for the API to say. Start reading at Words. It imports snapshot, row and limits.
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"sealift/shared/snapshot"
+)
+
+// Words are what a person gives; empty is not given.
+type Words struct {
+	Definition  string
+	Purpose     string
+	From        string
+	To          string
+	AsOf        string
+	Zone        string
+	Columns     []string
+	Filters     []string
+	Format      string
+	Compression string
+	FileName    string
+	Delimiter   string
+	Quote       string
+	LineEnd     string
+	Header      *bool
+	BOM         bool
+	Null        *string
+}
+
+// Request renders the words as the API's JSON.
+func (w Words) Request() ([]byte, error) {
+	if w.Definition == "" {
+		return nil, fmt.Errorf("--definition is missing; name what shall be exported, as in --definition orders")
+	}
+	request := snapshot.Request{
+		Definition: w.Definition, Purpose: w.Purpose, Columns: w.Columns, Zone: w.Zone, FileName: w.FileName,
+		Format: snapshot.FormatRequest{
+			Type: w.Format, Compression: w.Compression, Delimiter: delimiter(w.Delimiter), Quote: w.Quote, LineEnd: w.LineEnd,
+			Header: w.Header, BOM: w.BOM, Null: w.Null,
+		},
+	}
+	var err error
+	if request.Span.From, err = instant("--from", w.From, w.Zone); err != nil {
+		return nil, err
+	}
+	if request.Span.To, err = instant("--to", w.To, w.Zone); err != nil {
+		return nil, err
+	}
+	if request.AsOf, err = instant("--as-of", w.AsOf, w.Zone); err != nil {
+		return nil, err
+	}
+	for _, text := range w.Filters {
+		filter, err := ParseFilter(text)
+		if err != nil {
+			return nil, err
+		}
+		request.Filters = append(request.Filters, filter)
+	}
+	return json.Marshal(request)
+}
+
+// delimiter lets a tab be named, which is hard to type.
+func delimiter(text string) string {
+	switch strings.ToLower(text) {
+	case "tab", `\t`:
+		return "\t"
+	case "comma":
+		return ","
+	case "semicolon":
+		return ";"
+	case "pipe":
+		return "|"
+	}
+	return text
+}
+
+// instant lets a day stand for its midnight in the zone; everything else is sent as it is, for the API to judge.
+func instant(flag, text, zone string) (string, error) {
+	if _, err := time.Parse(time.DateOnly, text); err != nil {
+		return text, nil
+	}
+	if zone == "" {
+		zone = "UTC"
+	}
+	location, err := time.LoadLocation(zone)
+	if err != nil || zone == "Local" {
+		return "", fmt.Errorf("%s is a day, but the zone %q in which it begins is unknown; give --zone as in Asia/Shanghai, or a time with its offset", flag, zone)
+	}
+	day, err := time.ParseInLocation(time.DateOnly, text, location)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", flag, err)
+	}
+	return day.Format(time.RFC3339), nil
+}

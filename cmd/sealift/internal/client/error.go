@@ -1,0 +1,203 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+)
+
+// Error is a call that failed: refused by the service, or never answered. It holds no token.
+type Error struct {
+	Method string
+	// Path is the resource; Endpoint the deployment, when no answer came.
+	Path     string
+	Endpoint string
+	// Status is the HTTP status, 0 when no answer came.
+	Status int
+	// Code is the last element of the problem's type, as in column-unknown.
+	Code   string
+	Detail string
+	// State is the export's own state, when that is what stood against the wish.
+	State string
+	// Faults are all that is wrong with a definition.
+	Faults []Fault
+	// Advice says what to do, when the detail does not.
+	Advice string
+	// Document is the problem document as it came; nil when the service sent none.
+	Document json.RawMessage
+	Tries    int
+	Err      error
+}
+
+// Fault is one thing that is wrong with a definition, at a JSON pointer.
+type Fault struct {
+	Pointer string `json:"pointer"`
+	Detail  string `json:"detail"`
+}
+
+// Error renders one to three lines: what, where, what to do.
+func (e *Error) Error() string {
+	text := e.Detail
+	if text == "" {
+		text = http.StatusText(e.Status)
+	}
+	where := e.Method + " " + e.Path
+	switch {
+	case e.Status != 0 && e.Code != "":
+		text += fmt.Sprintf("\n(%d %s, %s)", e.Status, e.Code, where)
+	case e.Status != 0:
+		text += fmt.Sprintf("\n(%d, %s)", e.Status, where)
+	default:
+		text += fmt.Sprintf("\n(%s at %s, after %d tries)", where, e.Endpoint, max(e.Tries, 1))
+	}
+	if e.Advice != "" {
+		text += "\n" + e.Advice
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Problem renders the error as a problem document (RFC 9457), the service's own where there is one.
+func (e *Error) Problem() json.RawMessage {
+	if e.Document != nil {
+		return e.Document
+	}
+	code := e.Code
+	if code == "" {
+		code = "unavailable"
+	}
+	document := struct {
+		Type     string `json:"type"`
+		Title    string `json:"title"`
+		Status   int    `json:"status,omitempty"`
+		Detail   string `json:"detail,omitempty"`
+		Instance string `json:"instance,omitempty"`
+		Advice   string `json:"advice,omitempty"`
+	}{"/problems/" + code, strings.ReplaceAll(code, "-", " "), e.Status, e.Detail, e.Path, e.Advice}
+	// Text and numbers always marshal.
+	text, _ := json.Marshal(document)
+	return text
+}
+
+// document is what the API answers when it refuses, and, by its message, what the gateway answers by itself.
+type document struct {
+	Type    string  `json:"type"`
+	Title   string  `json:"title"`
+	Detail  string  `json:"detail"`
+	State   string  `json:"state"`
+	Faults  []Fault `json:"faults"`
+	Message string  `json:"message"`
+}
+
+func problemCode(got answer) string {
+	var d document
+	if json.Unmarshal(got.body, &d) != nil {
+		return ""
+	}
+	return code(d)
+}
+
+func code(d document) string { return d.Type[strings.LastIndexByte(d.Type, '/')+1:] }
+
+// failure describes a try that did not succeed.
+func (c *Client) failure(k call, got answer, err error) *Error {
+	e := &Error{Method: k.method, Path: k.path, Endpoint: c.base.String(), Status: got.status}
+	if err != nil {
+		e.unanswered(err)
+		return e
+	}
+	var d document
+	if json.Unmarshal(got.body, &d) == nil {
+		e.Code, e.Detail, e.State, e.Faults = code(d), d.Detail, d.State, d.Faults
+		if e.Detail == "" {
+			e.Detail = d.Title
+		}
+		if d.Type != "" {
+			e.Document = got.body
+		}
+	}
+	e.advise(got.header, d)
+	return e
+}
+
+func (e *Error) unanswered(err error) {
+	// The error of net/http repeats the address, which may hold more than is fit to print.
+	var address *url.Error
+	if errors.As(err, &address) {
+		err = address.Err
+	}
+	e.Err = err
+	var network net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Code, e.Detail = "connection-refused", "nobody answers at "+e.Endpoint
+		e.Advice = "start the embedded cloud with `make up`, or name your deployment with --endpoint or SEALIFT_ENDPOINT"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		e.Code, e.Detail = "timeout", e.Endpoint+" did not answer in time"
+		e.Advice = "try again later; a repeated request does not start a second job when it has the same --idempotency-key"
+	default:
+		e.Code, e.Detail = "unavailable", "no answer from "+e.Endpoint+": "+err.Error()
+		e.Advice = "check the address (--endpoint) and the network, then try again"
+	}
+}
+
+func (e *Error) advise(header http.Header, d document) {
+	switch {
+	case e.Status == http.StatusUnauthorized:
+		e.Code, e.Detail = "unauthorized", "the API does not accept the token"
+		why := challenge(header.Get("Www-Authenticate"))
+		if why == "" {
+			e.Detail = "the request has no token"
+		} else {
+			e.Detail += ": " + why
+		}
+		e.Advice = "give a valid one with SEALIFT_TOKEN, SEALIFT_TOKEN_FILE or --token-file; for the embedded cloud make one with `sealift token`"
+	case e.Status == http.StatusForbidden && e.Code == "":
+		e.Code, e.Detail = "forbidden", "the token does not allow this"
+		if why := challenge(header.Get("Www-Authenticate")); why != "" {
+			e.Detail += ": " + why
+		}
+		e.Advice = "ask for a token with the role that it needs"
+	case e.Status == http.StatusNotFound && e.Code == "":
+		e.Code, e.Detail = "not-found", "there is no such resource"
+		e.Advice = "check that --endpoint is the API of Sealift"
+	case e.Status == http.StatusTooManyRequests && e.Code != codeDownloadsExceeded:
+		e.Advice = "wait a while, then try again"
+	case e.Status >= http.StatusInternalServerError && e.Code == "":
+		e.Code, e.Detail = "unavailable", "the service failed to answer"
+		if d.Message != "" {
+			e.Detail += ": " + d.Message
+		}
+		e.Advice = "try again later; if it stays so, an operator finds the cause in the logs"
+	case e.Status >= http.StatusMultipleChoices && e.Status < http.StatusBadRequest:
+		e.Code, e.Detail = "redirected", "the address redirects, which the API never does"
+		e.Advice = "check that --endpoint is the API of Sealift"
+	case e.Code == "":
+		e.Code, e.Detail = "refused", "the request was refused"
+		if d.Message != "" {
+			e.Detail += ": " + d.Message
+		}
+	}
+}
+
+// challenge reads the reason in a WWW-Authenticate header (RFC 6750, section 3).
+func challenge(header string) string {
+	for _, name := range []string{"error_description", "error"} {
+		_, rest, found := strings.Cut(header, name+`="`)
+		if !found {
+			continue
+		}
+		if text, _, closed := strings.Cut(rest, `"`); closed && text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,193 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"sealift/cmd/sealift/internal/client"
+	"sealift/cmd/sealift/internal/manifest"
+)
+
+func (a *app) definitionsCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use: "definitions", Short: "Apply, list and show what may be exported",
+		Long: `Definitions say what may be exported: from where, by which key, who sees which column, within which limits. They are
+YAML files in git. These commands need the role sealift:operator.`,
+	}
+	group(command)
+	command.AddCommand(a.applyCommand(), a.definitionsListCommand(), a.definitionsShowCommand())
+	return command
+}
+
+func (a *app) applyCommand() *cobra.Command {
+	var dryRun bool
+	command := &cobra.Command{
+		Use: "apply FILE|DIR...", Short: "Make definitions the newest version of their names",
+		Long: `Check every definition, then apply them one after the other. When any file has a fault nothing is applied, and every
+fault is reported with file, line and column. The same contract again makes no new version. Exports keep the version
+that they were asked with.`,
+		Args: func(command *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("`%s` takes at least one file or folder", command.CommandPath())
+			}
+			return nil
+		},
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			manifests, err := manifest.Read(args)
+			if err != nil {
+				return err
+			}
+			if dryRun {
+				return a.checked(manifests)
+			}
+			return a.apply(ctx, manifests)
+		}),
+	}
+	command.Flags().BoolVar(&dryRun, "dry-run", false, "only check the files, without asking the service")
+	return command
+}
+
+func (a *app) checked(manifests []manifest.Manifest) error {
+	rows := [][]string{{"NAME", "FILE", "RESULT"}}
+	for _, m := range manifests {
+		if a.json {
+			if err := a.out.json(map[string]any{"name": m.Name, "file": m.File, "valid": true}); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, []string{m.Name, m.File, "valid"})
+	}
+	if !a.json {
+		a.out.table(rows)
+	}
+	return nil
+}
+
+func (a *app) apply(ctx context.Context, manifests []manifest.Manifest) error {
+	c, err := a.client()
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"NAME", "VERSION", "RESULT", "SHA256"}}
+	for i, m := range manifests {
+		d, body, err := c.ApplyDefinition(ctx, m.Name, m.Body)
+		if err != nil {
+			if len(rows) > 1 {
+				a.out.table(rows)
+			}
+			return applyFailed(err, m, len(manifests)-i-1)
+		}
+		if a.json {
+			if err := a.out.json(compact(body)); err != nil {
+				return err
+			}
+			continue
+		}
+		result := "unchanged"
+		if d.Changed {
+			result = "applied"
+		}
+		rows = append(rows, []string{d.Name, strconv.FormatInt(d.Version, 10), result, d.SHA256})
+	}
+	if !a.json {
+		a.out.table(rows)
+	}
+	return nil
+}
+
+// applyFailed places the service's faults in the file and says what was not reached.
+func applyFailed(err error, m manifest.Manifest, rest int) error {
+	exit := exitOf(err)
+	var called *client.Error
+	if errors.As(err, &called) && len(called.Faults) > 0 {
+		var faults manifest.Faults
+		for _, fault := range called.Faults {
+			faults = append(faults, m.Fault(fault.Pointer, fault.Detail))
+		}
+		err = faults
+	} else {
+		err = fmt.Errorf("apply %s from %s: %w", m.Name, m.File, err)
+	}
+	if errors.As(err, &called) && called.Status == 404 {
+		err = fmt.Errorf("%w\napplying definitions needs a token with the role sealift:operator", err)
+	}
+	if rest > 0 {
+		err = fmt.Errorf("%w\n%d definitions after it were not applied; mend this one and run the command again", err, rest)
+	}
+	return &ending{exit: exit, err: err}
+}
+
+func (a *app) definitionsListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the newest version of every definition", Args: exactly(),
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			all := []json.RawMessage{}
+			for cursor := ""; ; {
+				page, err := c.Definitions(ctx, cursor)
+				if err != nil {
+					return err
+				}
+				all = append(all, page.Definitions...)
+				if page.Next == nil || *page.Next == cursor {
+					break
+				}
+				cursor = *page.Next
+			}
+			if a.json {
+				return a.out.json(map[string]any{"definitions": all})
+			}
+			rows := [][]string{{"NAME", "VERSION", "APPLIED", "BY", "SHA256"}}
+			for _, body := range all {
+				var d client.Definition
+				if err := json.Unmarshal(body, &d); err != nil {
+					return fmt.Errorf("read the answer: %w", err)
+				}
+				rows = append(rows, []string{d.Name, strconv.FormatInt(d.Version, 10), d.AppliedAt, d.AppliedBy, d.SHA256})
+			}
+			a.out.table(rows)
+			return nil
+		}),
+	}
+}
+
+func (a *app) definitionsShowCommand() *cobra.Command {
+	var version int64
+	command := &cobra.Command{
+		Use: "show NAME", Short: "Show one definition", Args: exactly("a NAME"),
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			d, body, err := c.Definition(ctx, args[0], version)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.out.json(compact(body))
+			}
+			a.out.table([][]string{
+				{"name", d.Name}, {"version", strconv.FormatInt(d.Version, 10)}, {"applied", d.AppliedAt}, {"by", d.AppliedBy}, {"sha256", d.SHA256},
+			})
+			var indented bytes.Buffer
+			if err := json.Indent(&indented, d.Definition, "", "  "); err != nil {
+				return fmt.Errorf("read the answer: %w", err)
+			}
+			a.out.printf("%s\n", indented.String())
+			return nil
+		}),
+	}
+	command.Flags().Int64Var(&version, "version", 0, "version to show; the newest when not given")
+	return command
+}

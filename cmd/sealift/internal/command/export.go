@@ -1,0 +1,243 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"sealift/cmd/sealift/internal/client"
+	"sealift/shared/job"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	command := &cobra.Command{Use: "export", Short: "Ask for exports, watch, download and verify them", Aliases: []string{"exports"}}
+	group(command)
+	command.AddCommand(
+		a.createCommand(), a.watchCommand(), a.listCommand(), a.showCommand(), a.endCommand("cancel"), a.endCommand("revoke"),
+		a.downloadCommand(), a.verifyCommand(), a.receiptCommand(), a.eventsCommand(),
+	)
+	return command
+}
+
+// wantID refuses what can't be an export's id before anything is sent.
+func wantID(command *cobra.Command, args []string) error {
+	if err := exactly("the ID of an export")(command, args); err != nil {
+		return err
+	}
+	return checkID(args[0])
+}
+
+func checkID(id string) error {
+	if job.ValidID(id) {
+		return nil
+	}
+	return fmt.Errorf("%q is not the id of an export; `sealift export list` shows them", id)
+}
+
+func (a *app) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show one export", Args: wantID,
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			seen, err := c.Get(ctx, args[0], "")
+			if err != nil {
+				return err
+			}
+			return a.show(seen)
+		}),
+	}
+}
+
+func (a *app) show(seen client.Seen) error {
+	if a.json {
+		return a.out.json(compact(seen.Body))
+	}
+	e := seen.Export
+	rows := humanize.Comma(e.RowsWritten)
+	if e.RowsEstimated != nil && !e.State.Terminal() {
+		rows += " of about " + humanize.Comma(*e.RowsEstimated)
+	}
+	shards := "-"
+	if e.Shards != nil {
+		shards = fmt.Sprintf("%d of %d done", e.ShardsDone, *e.Shards)
+	}
+	lines := [][]string{
+		{"id", e.ID}, {"state", string(e.State)}, {"definition", fmt.Sprintf("%s version %d", e.Definition, e.DefinitionVersion)},
+		{"purpose", e.Purpose}, {"rows", rows}, {"shards", shards}, {"created", e.CreatedAt}, {"started", text(e.StartedAt)},
+		{"finished", text(e.FinishedAt)}, {"expires", text(e.ExpiresAt)}, {"snapshot sha256", e.SnapshotSHA256},
+	}
+	if e.File != nil {
+		lines = append(lines, []string{"file", e.File.Name}, []string{"size", size(e.File.Bytes)}, []string{"crc64nvme", e.File.CRC64},
+			[]string{"downloads", strconv.FormatInt(e.Downloads, 10)})
+	}
+	if e.Failure != nil {
+		lines = append(lines, []string{"failure", e.Failure.Code}, []string{"", e.Failure.Detail})
+	}
+	a.out.table(lines)
+	return nil
+}
+
+func size(bytes int64) string {
+	return fmt.Sprintf("%s bytes (%s)", humanize.Comma(bytes), humanize.IBytes(uint64(max(bytes, 0))))
+}
+
+// pageMax is the most that the API lists at once.
+const pageMax = 100
+
+func (a *app) listCommand() *cobra.Command {
+	limit, all, cursor := 20, false, ""
+	command := &cobra.Command{
+		Use: "list", Short: "List exports, newest first", Args: exactly(),
+		RunE: a.do(func(ctx context.Context, _ []string) error {
+			if limit < 1 {
+				return usage(fmt.Errorf("--limit is %d; give how many exports to list, from 1", limit))
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			found := client.ExportPage{Exports: []json.RawMessage{}}
+			for all || len(found.Exports) < limit {
+				want := pageMax
+				if !all {
+					want = min(want, limit-len(found.Exports))
+				}
+				page, err := c.List(ctx, cursor, want)
+				if err != nil {
+					return err
+				}
+				found.Exports, found.Next = append(found.Exports, page.Exports...), page.Next
+				if page.Next == nil || *page.Next == cursor {
+					break
+				}
+				cursor = *page.Next
+			}
+			return a.list(found)
+		}),
+	}
+	flags := command.Flags()
+	flags.IntVar(&limit, "limit", limit, "how many exports to list")
+	flags.BoolVar(&all, "all", false, "list all")
+	flags.StringVar(&cursor, "cursor", "", "begin after the page that gave this next_cursor")
+	command.MarkFlagsMutuallyExclusive("limit", "all")
+	return command
+}
+
+func (a *app) list(found client.ExportPage) error {
+	if a.json {
+		return a.out.json(found)
+	}
+	rows := [][]string{{"ID", "STATE", "DEFINITION", "ROWS", "CREATED", "PURPOSE"}}
+	for _, body := range found.Exports {
+		var e client.Export
+		if err := json.Unmarshal(body, &e); err != nil {
+			return fmt.Errorf("read the answer: %w", err)
+		}
+		rows = append(rows, []string{e.ID, string(e.State), e.Definition, humanize.Comma(e.RowsWritten), e.CreatedAt, e.Purpose})
+	}
+	a.out.table(rows)
+	if found.Next != nil {
+		a.err.printf("there are more; see them with --all, or go on with --cursor %s\n", *found.Next)
+	}
+	return nil
+}
+
+func (a *app) endCommand(name string) *cobra.Command {
+	reason := ""
+	command := &cobra.Command{
+		Use: "cancel ID", Short: "Cancel an export that is not done yet", Args: wantID,
+		Long: `Cancel an export that is not done yet. Cancelling twice is the same; one that is done can't be cancelled (exit code 4),
+but its delivery can be ended with revoke.`,
+	}
+	if name == "revoke" {
+		command.Use, command.Short = "revoke ID", "End the delivery of a completed export"
+		command.Long = "End the delivery of a completed export before it expires: no new links are given, then the file is deleted."
+	}
+	command.RunE = a.do(func(ctx context.Context, args []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		end := c.Cancel
+		if name == "revoke" {
+			end = c.Revoke
+		}
+		seen, err := end(ctx, args[0], reason)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return a.out.json(compact(seen.Body))
+		}
+		a.out.printf("export %s is %s\n", seen.Export.ID, seen.Export.State)
+		return nil
+	})
+	command.Flags().StringVar(&reason, "reason", "", "why, in your own words; it goes into the audit")
+	return command
+}
+
+func (a *app) eventsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "events ID", Short: "Show an export's audit", Args: wantID,
+		RunE: a.do(func(ctx context.Context, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			all := []json.RawMessage{}
+			for cursor := ""; ; {
+				page, err := c.Events(ctx, args[0], cursor)
+				if err != nil {
+					return err
+				}
+				all = append(all, page.Events...)
+				if page.Next == nil || *page.Next == cursor {
+					break
+				}
+				cursor = *page.Next
+			}
+			if a.json {
+				return a.out.json(map[string]any{"events": all})
+			}
+			return a.events(all)
+		}),
+	}
+}
+
+func (a *app) events(all []json.RawMessage) error {
+	rows := [][]string{{"TIME", "ACTION", "ACTOR", "STATE", "DETAIL"}}
+	for _, body := range all {
+		var e client.Event
+		if err := json.Unmarshal(body, &e); err != nil {
+			return fmt.Errorf("read the answer: %w", err)
+		}
+		change := "-"
+		if e.To != "" {
+			change = strings.TrimPrefix(e.From+" > "+e.To, " > ")
+		}
+		var details []string
+		if e.Reason != "" {
+			details = append(details, e.Reason)
+		}
+		names := make([]string, 0, len(e.Detail))
+		for name := range e.Detail {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			details = append(details, name+"="+e.Detail[name])
+		}
+		rows = append(rows, []string{e.At, e.Action, e.Actor, change, strings.Join(details, ", ")})
+	}
+	a.out.table(rows)
+	return nil
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package download
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock keeps other downloads away until the file is closed.
+func lock(file *os.File) error {
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return errors.New("another download writes to it; wait for that one or choose another name with --output")
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"sealift/shared/checksum"
+)
+
+// part is the file that grows, with the checksum of what it holds. Only one process writes it at a time.
+type part struct {
+	path  string
+	file  *os.File
+	bytes int64
+	crc64 checksum.CRC64
+}
+
+func openPart(path string) (*part, error) {
+	// What is exported may be for its owner's eyes only.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w; choose a place that can be written to with --output", path, err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file; remove it or choose another name with --output")
+	}
+	if err == nil {
+		err = lock(file)
+	}
+	if err == nil {
+		// Who held the lock before may have finished and renamed the file.
+		if current, statErr := os.Stat(path); statErr != nil || !os.SameFile(info, current) {
+			err = errors.New("another download has just finished with it; run the command again")
+		}
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return &part{path: path, file: file}, nil
+}
+
+// read takes the checksum of what an earlier run has left; more than the file will have can't be of it.
+func (p *part) read(ctx context.Context, most int64, progress func(have, total int64)) error {
+	info, err := p.file.Stat()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p.path, err)
+	}
+	if info.Size() > most {
+		return p.truncate()
+	}
+	buffer := make([]byte, 1<<20)
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n, err := p.file.Read(buffer)
+		p.crc64 = p.crc64.Append(buffer[:n])
+		p.bytes += int64(n)
+		if progress != nil && n > 0 {
+			progress(p.bytes, most)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", p.path, err)
+		}
+	}
+}
+
+func (p *part) append(data []byte) error {
+	if _, err := p.file.WriteAt(data, p.bytes); err != nil {
+		return fmt.Errorf("write %s: %w", p.path, err)
+	}
+	p.bytes += int64(len(data))
+	p.crc64 = p.crc64.Append(data)
+	return nil
+}
+
+func (p *part) truncate() error {
+	if err := p.file.Truncate(0); err != nil {
+		return fmt.Errorf("empty %s: %w", p.path, err)
+	}
+	p.bytes, p.crc64 = 0, 0
+	return nil
+}
+
+// publish gives the part its name, durably, and without replacing a file that came in between.
+func (p *part) publish(file string, force bool) error {
+	if err := p.file.Sync(); err != nil {
+		return fmt.Errorf("write %s to the disk: %w", p.path, err)
+	}
+	if err := p.rename(file, force); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return nil //nolint:nilerr // the file is in place; a folder that can't be opened can't be synced either
+	}
+	defer func() { _ = folder.Close() }()
+	// Not every system can sync a folder; the file's bytes are on the disk in any case.
+	_ = folder.Sync()
+	return nil
+}
+
+func (p *part) rename(file string, force bool) error {
+	if !force {
+		// A hard link never replaces anything; where there are none, a rename does the same but for a race.
+		err := os.Link(p.path, file)
+		if errors.Is(err, fs.ErrExist) {
+			return &Exists{File: file}
+		}
+		if err == nil {
+			if err := os.Remove(p.path); err != nil {
+				return fmt.Errorf("%s is whole, but its other name can't be removed: %w", file, err)
+			}
+			return nil
+		}
+		if err := free(file, false); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(p.path, file); err != nil {
+		return fmt.Errorf("name the file: %w; it is whole in %s", err, p.path)
+	}
+	return nil
+}
+
+// discard removes a part that holds nothing of use.
+func (p *part) discard() {
+	_ = os.Remove(p.path)
+}
+
+func (p *part) close() {
+	_ = p.file.Close()
+}

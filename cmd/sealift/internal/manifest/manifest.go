@@ -1,0 +1,259 @@
+// Package manifest owns definitions as people keep them: YAML files in git. It reads them strictly, turns each into the
+// API's JSON, and says of every fault, the API's own included, in which file, line and column it is. Start reading at
+// Read. It imports definition.
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"sealift/shared/definition"
+)
+
+// Position is a place in a file, counted from 1.
+type Position struct{ Line, Column int }
+
+// Manifest is one definition and where its fields stand.
+type Manifest struct {
+	File string
+	Name string
+	// Body is the definition as the API takes it.
+	Body []byte
+
+	places map[string]Position
+}
+
+// Fault is one thing that is wrong, and where. Position is zero for a file as a whole.
+type Fault struct {
+	File     string
+	Position Position
+	Pointer  string
+	Detail   string
+}
+
+// String renders the fault as compilers do: file:line:column: pointer detail.
+func (f Fault) String() string {
+	text := f.File
+	if f.Position.Line > 0 {
+		text += fmt.Sprintf(":%d:%d", f.Position.Line, f.Position.Column)
+	}
+	text += ": "
+	if f.Pointer != "" {
+		text += f.Pointer + " "
+	}
+	return text + f.Detail
+}
+
+// Faults are all that is wrong with a set of files.
+type Faults []Fault
+
+// Error has one fault a line.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+const (
+	// fileBytesMax bounds one file.
+	fileBytesMax = 1 << 20
+	// filesMax bounds how many files one command takes.
+	filesMax = 1000
+)
+
+// Read reads the definitions in the files and, in order of their names, in the YAML files of folders and those below
+// them. A file may hold several, divided by ---. All faults of all files are reported together, as Faults.
+func Read(paths []string) ([]Manifest, error) {
+	files, err := find(paths)
+	if err != nil {
+		return nil, err
+	}
+	var manifests []Manifest
+	var faults Faults
+	for _, file := range files {
+		text, err := read(file)
+		if err != nil {
+			return nil, err
+		}
+		found, wrong := Parse(file, text)
+		manifests, faults = append(manifests, found...), append(faults, wrong...)
+	}
+	faults = append(faults, twice(manifests)...)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return manifests, nil
+}
+
+func find(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("read definitions: %w; name YAML files or folders that hold them", err)
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		before := len(files)
+		err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			hidden := strings.HasPrefix(entry.Name(), ".") && name != path
+			if entry.IsDir() && hidden {
+				return fs.SkipDir
+			}
+			if extension := filepath.Ext(name); !entry.IsDir() && !hidden && (extension == ".yaml" || extension == ".yml") {
+				files = append(files, name)
+			}
+			if len(files) > filesMax {
+				return fmt.Errorf("there are more than %d files", filesMax)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read definitions in %s: %w", path, err)
+		}
+		if len(files) == before {
+			return nil, fmt.Errorf("read definitions: the folder %s has no .yaml or .yml file", path)
+		}
+	}
+	return files, nil
+}
+
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read definitions: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("read definitions: %w", err)
+	}
+	if len(text) > fileBytesMax {
+		return nil, fmt.Errorf("read definitions: %s has more than %d bytes", path, fileBytesMax)
+	}
+	return text, nil
+}
+
+func twice(manifests []Manifest) Faults {
+	var faults Faults
+	seen := map[string]Manifest{}
+	for _, m := range manifests {
+		if before, ok := seen[m.Name]; ok {
+			other := before.places["/name"]
+			faults = append(faults, m.fault("/name", fmt.Sprintf("is %q, which %s:%d:%d defines too", m.Name, before.File, other.Line, other.Column)))
+		}
+		seen[m.Name] = m
+	}
+	return faults
+}
+
+// Parse reads the definitions in one file's text.
+func Parse(file string, text []byte) ([]Manifest, Faults) {
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, Faults{syntax(file, err)}
+	}
+	var manifests []Manifest
+	var faults Faults
+	for _, document := range tree.Docs {
+		if document.Body == nil || document.Body.Type() == ast.NullType || document.Body.Type() == ast.CommentType {
+			continue
+		}
+		m, wrong := parse(file, document.Body)
+		if faults = append(faults, wrong...); len(wrong) == 0 {
+			manifests = append(manifests, m)
+		}
+	}
+	if len(manifests) == 0 && len(faults) == 0 {
+		faults = Faults{{File: file, Detail: "holds no definition"}}
+	}
+	return manifests, faults
+}
+
+func syntax(file string, err error) Fault {
+	fault := Fault{File: file, Detail: "is not YAML: " + err.Error()}
+	var located yaml.Error
+	if errors.As(err, &located) && located.GetToken() != nil {
+		at := located.GetToken().Position
+		fault.Position = Position{Line: at.Line, Column: at.Column}
+		fault.Detail = "is not YAML that can be used: " + located.GetMessage()
+	}
+	return fault
+}
+
+// parse checks one document: first its shape, then, as JSON, what it says.
+func parse(file string, body ast.Node) (Manifest, Faults) {
+	m := Manifest{File: file, places: map[string]Position{}}
+	r := reader{manifest: &m}
+	value := r.value(body, "", reflect.TypeFor[definition.Definition](), 0)
+	if len(r.faults) > 0 {
+		return Manifest{}, r.faults
+	}
+	// The reader makes nothing that can't be rendered as JSON.
+	m.Body, _ = json.Marshal(value)
+	d, err := definition.Decode(m.Body)
+	if err == nil {
+		m.Name = d.Name
+		return m, nil
+	}
+	var wrong definition.Faults
+	if !errors.As(err, &wrong) {
+		return Manifest{}, Faults{m.fault("", err.Error())}
+	}
+	faults := make(Faults, 0, len(wrong))
+	for _, fault := range wrong {
+		faults = append(faults, m.fault(fault.Pointer, fault.Detail))
+	}
+	slices.SortStableFunc(faults, func(a, b Fault) int {
+		if a.Position.Line != b.Position.Line {
+			return a.Position.Line - b.Position.Line
+		}
+		return a.Position.Column - b.Position.Column
+	})
+	return Manifest{}, faults
+}
+
+// Fault places a fault that the API found.
+func (m Manifest) Fault(pointer, detail string) Fault { return m.fault(pointer, detail) }
+
+// fault places a fault; a field that is missing stands where the nearest thing around it stands.
+func (m Manifest) fault(pointer, detail string) Fault {
+	f := Fault{File: m.File, Pointer: pointer, Detail: detail}
+	for around := pointer; ; {
+		if at, ok := m.places[around]; ok {
+			f.Position = at
+			return f
+		}
+		cut := strings.LastIndexByte(around, '/')
+		if cut < 0 {
+			return f
+		}
+		around = around[:cut]
+	}
+}
+
+// Equal reports whether two bodies are the same JSON, white space apart.
+func Equal(a, b []byte) bool {
+	var left, right bytes.Buffer
+	return json.Compact(&left, a) == nil && json.Compact(&right, b) == nil && bytes.Equal(left.Bytes(), right.Bytes())
+}
