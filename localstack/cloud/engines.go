@@ -71,7 +71,11 @@ func (c *Cloud) openEngines() (*engines, error) {
 	if err != nil {
 		return e, err
 	}
-	e.host, err = lambda.New(c.stack.Functions, lambda.Options{
+	functions, err := ready(c.stack.Functions, c.cfg.BinDir)
+	if err != nil {
+		return e, err
+	}
+	e.host, err = lambda.New(functions, lambda.Options{
 		BinDir: c.cfg.BinDir, Region: c.stack.Region, AccountID: c.stack.AccountID, Endpoint: c.Endpoint(), Output: c.cfg.Output,
 		Logger: c.cfg.Logger, Now: c.cfg.Now, NewID: c.cfg.NewID,
 		OnFailure: func(ctx context.Context, arn string, record []byte) error { return e.send(ctx, arn, string(record)) },
