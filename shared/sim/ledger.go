@@ -16,6 +16,7 @@ type Ledger struct {
 	world *World
 	state *rows
 	lag   time.Duration
+	actor string
 }
 
 var _ pipeline.Ledger = (*Ledger)(nil)
@@ -39,7 +40,9 @@ func newLedger(w *World) *Ledger {
 
 // Lagging is a view of the same ledger for a caller whose estimate of the ledger's time is behind by that much.
 func (l *Ledger) Lagging(by time.Duration) *Ledger {
-	return &Ledger{world: l.world, state: l.state, lag: by}
+	view := *l
+	view.lag = by
+	return &view
 }
 
 // Now is the world's time less the view's lag.
@@ -47,7 +50,7 @@ func (l *Ledger) Now() time.Time { return l.world.Clock.Now().Add(-l.lag) }
 
 // Apply makes the change happen, wholly or not at all.
 func (l *Ledger) Apply(ctx context.Context, change job.Change) error {
-	fault, err := l.world.enter(ctx, PortLedger, "Apply", change.Name())
+	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Apply", change.Name())
 	if err != nil {
 		return err
 	}
@@ -193,7 +196,7 @@ func wellFormed(change job.Change) error {
 
 // Row reads one row; an absent one is empty.
 func (l *Ledger) Row(ctx context.Context, key job.RowKey) (job.Fields, error) {
-	fault, err := l.world.enter(ctx, PortLedger, "Row", key.PK+"|"+key.SK)
+	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Row", key.PK+"|"+key.SK)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +211,7 @@ func (l *Ledger) Row(ctx context.Context, key job.RowKey) (job.Fields, error) {
 
 // Rows reads up to span.Limit rows of one partition in the order of their sort keys.
 func (l *Ledger) Rows(ctx context.Context, span pipeline.Span) ([]job.Fields, error) {
-	fault, err := l.world.enter(ctx, PortLedger, "Rows", span.PK+"|"+span.From)
+	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Rows", span.PK+"|"+span.From)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +236,7 @@ func (l *Ledger) Rows(ctx context.Context, span pipeline.Span) ([]job.Fields, er
 
 // Due reads up to limit keys of rows of one bucket that are due at or before the time, earliest first.
 func (l *Ledger) Due(ctx context.Context, bucket string, at time.Time, limit int) ([]job.RowKey, error) {
-	fault, err := l.world.enter(ctx, PortLedger, "Due", bucket)
+	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Due", bucket)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +272,7 @@ func (l *Ledger) Due(ctx context.Context, bucket string, at time.Time, limit int
 
 // Recent reads up to limit of a tenant's job rows, newest first, that are older than the created key before.
 func (l *Ledger) Recent(ctx context.Context, tenantKey, before string, limit int) ([]job.Fields, error) {
-	fault, err := l.world.enter(ctx, PortLedger, "Recent", tenantKey)
+	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Recent", tenantKey)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,14 @@ import (
 
 // Queue holds messages until a test delivers them by hand.
 type Queue struct {
-	world    *World
+	*mail
+
+	world *World
+	actor string
+}
+
+// mail is what is under way.
+type mail struct {
 	sent     int
 	messages []Message
 }
@@ -30,7 +37,7 @@ type Message struct {
 
 // Send puts a message under way. Clean-up has no queue.
 func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, delay time.Duration) error {
-	fault, err := q.world.enter(ctx, PortQueue, "Send", pointer.Job+"/"+pointer.Unit)
+	fault, err := q.world.enter(ctx, q.actor, PortQueue, "Send", pointer.Job+"/"+pointer.Unit)
 	if err != nil {
 		return err
 	}

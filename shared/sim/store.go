@@ -15,7 +15,14 @@ import (
 
 // Store is the bucket.
 type Store struct {
-	world          *World
+	*bucket
+
+	world *World
+	actor string
+}
+
+// bucket is the store's content.
+type bucket struct {
 	partBytesMin   int64
 	credentialsEnd time.Time
 
@@ -55,15 +62,15 @@ func newStore(w *World, opt Options) *Store {
 	if least == 0 {
 		least = limits.StorePartBytesMin
 	}
-	return &Store{
-		world: w, partBytesMin: least, credentialsEnd: opt.CredentialsEnd,
+	return &Store{world: w, bucket: &bucket{
+		partBytesMin: least, credentialsEnd: opt.CredentialsEnd,
 		objects: map[string]*blob{}, uploads: map[string]*upload{}, written: map[string]uint64{},
-	}
+	}}
 }
 
 // begin enters a call and locks the world; on success the caller must end with unlock.
 func (s *Store) begin(ctx context.Context, method, subject string) (Fault, func(), error) {
-	fault, err := s.world.enter(ctx, PortStore, method, subject)
+	fault, err := s.world.enter(ctx, s.actor, PortStore, method, subject)
 	if err != nil {
 		return Fault{}, nil, err
 	}

@@ -51,8 +51,22 @@ func New(opt Options) *World {
 	w := &World{Clock: &Clock{now: opt.Start.UTC()}, faults: opt.Faults}
 	w.Ledger = newLedger(w)
 	w.Store = newStore(w, opt)
-	w.Queue = &Queue{world: w}
+	w.Queue = &Queue{world: w, mail: &mail{}}
 	return w
+}
+
+// Ports are one caller's view of a world.
+type Ports struct {
+	Ledger *Ledger
+	Store  *Store
+	Queue  *Queue
+}
+
+// Actor is the same world for one caller whose calls carry its name, so that a fault hook can stop it for good.
+func (w *World) Actor(name string) Ports {
+	ledger, store, queue := *w.Ledger, *w.Store, *w.Queue
+	ledger.actor, store.actor, queue.actor = name, name, name
+	return Ports{Ledger: &ledger, Store: &store, Queue: &queue}
 }
 
 // Port says which port a call went to.
@@ -69,6 +83,8 @@ const (
 type Call struct {
 	Port   Port
 	Method string
+	// Actor is who calls: the name given to World.Actor, or nobody.
+	Actor string
 	// Subject is what the call is about: the change's name, the row's key, the object's key, the message's pointer.
 	Subject string
 	// Number counts the world's calls from 1.
@@ -126,13 +142,13 @@ func (w *World) violate(format string, args ...any) {
 }
 
 // enter begins a call: it asks the fault hook and returns the error of a call that never reaches its port.
-func (w *World) enter(ctx context.Context, port Port, method, subject string) (Fault, error) {
+func (w *World) enter(ctx context.Context, actor string, port Port, method, subject string) (Fault, error) {
 	if ctx.Err() != nil {
 		return Fault{}, cancelled(port, method, ctx.Err())
 	}
 	w.mu.Lock()
 	w.calls++
-	call := Call{Port: port, Method: method, Subject: subject, Number: w.calls}
+	call := Call{Port: port, Method: method, Actor: actor, Subject: subject, Number: w.calls}
 	w.mu.Unlock()
 	if w.faults == nil {
 		return Fault{}, nil
