@@ -17,7 +17,7 @@ import (
 func named(name role.Service) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "missing") {
-			w.Header().Set("Content-Length", "5")
+			w.Header().Set("Content-Length", "2")
 			w.WriteHeader(http.StatusNotFound)
 		}
 		_, _ = io.WriteString(w, string(name))
