@@ -42,8 +42,9 @@ func TestCloud(t *testing.T) {
 		"messages, events and schedules reach the function":           r3Triggers,
 		"work in flight goes on after a kill of everything":           r4Kill,
 		"a function killed at a call is given its message again":      r5KilledFunction,
-		"one data folder and one port serve one cloud":                r6Locks,
-		"an interrupt ends the cloud and its functions in good order": r7Interrupt,
+		"a call whose answer is lost is made again by the SDK":        r6LostAnswer,
+		"one data folder and one port serve one cloud":                r7Locks,
+		"an interrupt ends the cloud and its functions in good order": r8Interrupt,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

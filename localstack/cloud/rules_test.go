@@ -114,7 +114,22 @@ func r5KilledFunction(t *testing.T, r rig) {
 	expect(t, "calls", status, text, 200, `{"function":"sealift-probe","service":"dynamodb","operation":"UpdateItem","calls":`)
 }
 
-func r6Locks(t *testing.T, r rig) {
+func r6LostAnswer(t *testing.T, r rig) {
+	p := r.start(t, t.TempDir())
+	status, text := p.call(http.MethodPut, p.Endpoint+"/_localstack/faults", "", `[
+		{"match": {"function": "sealift-probe", "service": "s3", "operation": "PutObject", "nth": 1}, "action": "drop_answer"},
+		{"match": {"function": "sealift-probe", "service": "s3", "operation": "PutObject", "nth": 1}, "action": "throttle"}]`)
+	expect(t, "set faults", status, text, 200, "drop_answer")
+	status, text = p.do("store", "hello")
+	expect(t, "store", status, text, 200, "")
+	status, text = p.call(http.MethodGet, p.Endpoint+"/_localstack/calls", "", "")
+	expect(t, "calls", status, text, 200, `{"function":"sealift-probe","service":"s3","operation":"PutObject","calls":3}`)
+	_, link := p.do("link", "")
+	status, text = p.call(http.MethodGet, link, "", "")
+	expect(t, "object", status, text, 200, "hello")
+}
+
+func r7Locks(t *testing.T, r rig) {
 	data := t.TempDir()
 	p := r.start(t, data)
 	port := p.Endpoint[strings.LastIndex(p.Endpoint, ":")+1:]
@@ -135,7 +150,7 @@ func r6Locks(t *testing.T, r rig) {
 	}
 }
 
-func r7Interrupt(t *testing.T, r rig) {
+func r8Interrupt(t *testing.T, r rig) {
 	p := r.start(t, t.TempDir())
 	p.send("job")
 	p.await("job/done", 10*time.Second)
