@@ -30,6 +30,8 @@ type Definition struct {
 	Purposes []string `json:"purposes,omitempty"`
 	// RequestRoles, when given, are roles of which the applicant must hold one.
 	RequestRoles []string `json:"request_roles,omitempty"`
+	// RequireKey refuses requests over HTTP without an Idempotency-Key instead of deriving one.
+	RequireKey bool `json:"require_idempotency_key,omitempty"`
 	// KeepFormulas switches the neutralising of spreadsheet formulas off.
 	KeepFormulas bool `json:"keep_formulas,omitempty"`
 	// InvalidUTF8 is fail (default) or replace.
@@ -61,6 +63,8 @@ type Consistency struct {
 	Kind string `json:"kind"`
 	// Promise says in words what later updates and deletes do to the file.
 	Promise string `json:"promise"`
+	// SettleSeconds moves the default cutoff back from the moment of creation, for tables whose rows arrive late.
+	SettleSeconds int `json:"settle_seconds,omitempty"`
 }
 
 // Column is one exportable column.

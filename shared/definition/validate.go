@@ -187,11 +187,16 @@ func (d Definition) validateLimits(c *checker) {
 		{"shard_rows", d.Limits.ShardRows, 1_000, 100_000_000},
 		{"link_seconds_max", int64(d.Limits.LinkSecondsMax), 30, 3600},
 	}
+	c.must(d.Consistency.SettleSeconds >= 0 && d.Consistency.SettleSeconds <= settleSecondsMax, "/consistency/settle_seconds",
+		"is %d; allowed are 0 to %d", d.Consistency.SettleSeconds, settleSecondsMax)
 	for _, bound := range bounds {
 		c.must(bound.value >= bound.least && bound.value <= bound.top, "/limits/"+bound.name,
 			"is %d; allowed are %d to %d", bound.value, bound.least, bound.top)
 	}
 }
+
+// settleSecondsMax is a day.
+const settleSecondsMax = 86_400
 
 func at(pointer string, index int) string { return fmt.Sprintf("%s/%d", pointer, index) }
 

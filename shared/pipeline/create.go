@@ -51,6 +51,10 @@ func (c Creator) Create(ctx context.Context, ask Ask) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	if d.RequireKey && ask.Key == "" {
+		return Answer{}, &job.Error{Kind: job.Invalid, Code: "idempotency_key_missing", Field: "Idempotency-Key",
+			Detail: "definition " + d.Name + ` asks for a header Idempotency-Key with a quoted string, new for every intent, as in Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`}
+	}
 	j := job.Job{
 		ID: c.NewID(), Tenant: ask.Who.Tenant, Applicant: ask.Who.Subject, Definition: d.Name, DefinitionVersion: record.Version,
 		Lane: d.Lane, Snapshot: snap.Encode(), SnapshotDigest: snap.Digest(), RequestDigest: snap.RequestDigest(ask.Request),

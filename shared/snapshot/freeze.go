@@ -199,14 +199,14 @@ func (f *freezer) zone(s *Snapshot) error {
 
 func (f *freezer) span(s *Snapshot) error {
 	kind := f.definition.Source.TimeColumn.Kind
-	asOf := f.now.UTC().Truncate(time.Millisecond)
+	asOf := f.now.UTC().Truncate(time.Millisecond).Add(-time.Duration(f.definition.Consistency.SettleSeconds) * time.Second)
 	if f.request.AsOf != "" {
 		given, err := f.instant("/as_of", f.request.AsOf)
 		if err != nil {
 			return err
 		}
 		if given.After(asOf) {
-			return refuse("as_of_future", "/as_of", "/as_of is %s, which is after now (%s); a snapshot can't be of the future", f.request.AsOf, asOf.Format(time.RFC3339))
+			return refuse("as_of_future", "/as_of", "/as_of is %s; rows are settled up to %s, so a snapshot can't be of a later time", f.request.AsOf, asOf.Format(time.RFC3339))
 		}
 		asOf = given
 	}
