@@ -1,0 +1,136 @@
+package edge_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/pb33f/libopenapi-validator/config"
+	"github.com/pb33f/libopenapi-validator/errors"
+	v3 "github.com/pb33f/libopenapi/datamodel/high/v3"
+)
+
+// contract is the API's description, read once: it is what every answer of every test here is held to.
+type contract struct {
+	validator validator.Validator
+	model     *v3.Document
+}
+
+var readContract = sync.OnceValues(func() (contract, error) {
+	text, err := os.ReadFile(filepath.Join(root, "infra/openapi.yaml"))
+	if err != nil {
+		return contract{}, err
+	}
+	document, err := libopenapi.NewDocument(text)
+	if err != nil {
+		return contract{}, err
+	}
+	model, err := document.BuildV3Model()
+	if err != nil {
+		return contract{}, err
+	}
+	made, _ := validator.NewValidator(document, config.WithFormatAssertions(), config.WithoutSecurityValidation())
+	return contract{validator: made, model: &model.Model}, nil
+})
+
+// validating guards the validator, which is not said to be safe for use at once.
+var validating sync.Mutex
+
+func description(t *testing.T) contract {
+	t.Helper()
+	found, err := readContract()
+	if err != nil {
+		t.Fatalf("infra/openapi.yaml can't be read: %v", err)
+	}
+	return found
+}
+
+func TestTheDescriptionIsValidOpenAPI(t *testing.T) {
+	t.Parallel()
+	validating.Lock()
+	defer validating.Unlock()
+	if ok, faults := description(t).validator.ValidateDocument(); !ok {
+		report(t, "infra/openapi.yaml", faults)
+	}
+}
+
+// describes holds an answer to the API's description: its status, headers, media type and body, and that the body and
+// the headers that matter hold nothing that the description doesn't name.
+func describes(t *testing.T, event events.APIGatewayV2HTTPRequest, answer events.APIGatewayV2HTTPResponse) {
+	t.Helper()
+	c := description(t)
+	validating.Lock()
+	defer validating.Unlock()
+	request := httpRequest(event)
+	response := &http.Response{
+		StatusCode: answer.StatusCode, Header: http.Header{}, Request: request,
+		Body: io.NopCloser(strings.NewReader(answer.Body)),
+	}
+	for name, value := range answer.Headers {
+		response.Header.Set(name, value)
+	}
+	if ok, faults := c.validator.ValidateHttpResponse(request, response); !ok {
+		report(t, event.RouteKey+" answered "+answer.Body, faults)
+	}
+	c.namesHeaders(t, event.RouteKey, answer)
+}
+
+// namesHeaders refuses a header that clients act on and that the description doesn't name for this answer.
+func (c contract) namesHeaders(t *testing.T, routeKey string, answer events.APIGatewayV2HTTPResponse) {
+	t.Helper()
+	method, path, _ := strings.Cut(routeKey, " ")
+	described := c.model.Paths.PathItems.GetOrZero(path).GetOperations().GetOrZero(strings.ToLower(method)).
+		Responses.Codes.GetOrZero(strconv.Itoa(answer.StatusCode))
+	if described == nil {
+		t.Errorf("%s: the status %d is not described", routeKey, answer.StatusCode)
+		return
+	}
+	named := map[string]bool{"content-type": true, "cache-control": true, "x-content-type-options": true}
+	for name := range described.Headers.FromOldest() {
+		named[strings.ToLower(name)] = true
+	}
+	for name := range answer.Headers {
+		if !named[name] {
+			t.Errorf("%s: the header %s of status %d is not described", routeKey, name, answer.StatusCode)
+		}
+	}
+}
+
+// accepts reports whether the description allows the request itself.
+func (c contract) accepts(event events.APIGatewayV2HTTPRequest) (bool, []*errors.ValidationError) {
+	validating.Lock()
+	defer validating.Unlock()
+	return c.validator.ValidateHttpRequestSync(httpRequest(event))
+}
+
+func httpRequest(event events.APIGatewayV2HTTPRequest) *http.Request {
+	method, _, _ := strings.Cut(event.RouteKey, " ")
+	request := &http.Request{
+		Method: method, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(event.Body)),
+		URL: &url.URL{Scheme: "http", Host: "127.0.0.1:4000", Path: event.RawPath, RawQuery: event.RawQueryString},
+	}
+	for name, value := range event.Headers {
+		request.Header.Set(name, value)
+	}
+	return request
+}
+
+func report(t *testing.T, what string, faults []*errors.ValidationError) {
+	t.Helper()
+	t.Errorf("not as described: %s", what)
+	for _, fault := range faults {
+		t.Errorf("  %s: %s", fault.Message, fault.Reason)
+		for _, deeper := range fault.SchemaValidationErrors {
+			t.Errorf("    %s: %s", deeper.KeywordLocation, deeper.Reason)
+		}
+	}
+}
