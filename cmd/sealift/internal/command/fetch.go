@@ -93,7 +93,7 @@ func (a *app) download(ctx context.Context, c *client.Client, id string, f fetch
 	return nil
 }
 
-// meterBytes shows bytes that come in.
+// meterBytes shows bytes that come in, once that takes a while.
 type meterBytes struct {
 	app     *app
 	display *progress.Display
@@ -106,6 +106,10 @@ const showEvery = 200 * time.Millisecond
 
 func (m *meterBytes) show(have, total int64) {
 	now := m.app.system.Now()
+	if m.shown.IsZero() {
+		m.shown = now
+		m.meter.Add(now, have)
+	}
 	if m.app.json || now.Sub(m.shown) < showEvery {
 		return
 	}

@@ -116,6 +116,9 @@ func (r *reader) scalar(node ast.Node, pointer string, want reflect.Type) any {
 	case *ast.BoolNode:
 		value, have, kinds = n.Value, "a boolean", []reflect.Kind{reflect.Bool}
 	case *ast.NullNode:
+		if want.Kind() == reflect.String {
+			return r.wrong(node, pointer, "has no value; leave the field out, or give text (the word null needs quotes, for YAML takes it for no value)")
+		}
 		return r.wrong(node, pointer, "has no value; leave the field out, or give %s", typeName(want))
 	default:
 		return r.wrong(node, pointer, "is of a YAML kind that a definition does not use (%s)", node.Type())

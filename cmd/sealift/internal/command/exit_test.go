@@ -1,0 +1,266 @@
+package command_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+const nobody = "exp_00000000000000000000000000"
+
+func TestExitCodesAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	done := id(t, ana.ok(ask("--watch", "--idempotency-key", "k1")...))
+	bob := s.as("bob")
+	expired := ana
+	expired.token = s.token("acme", "ana", "x")
+	forged := ana
+	forged.token = ana.token[:len(ana.token)-4] + "AAAA"
+	none := ana
+	none.token = ""
+	deaf := ana
+	deaf.endpoint = "http://127.0.0.1:1"
+	far := ana
+	far.endpoint = "http://exports.example.com"
+	ops := s.as("ops", "sealift:operator")
+	write := func(name, text string) string {
+		if err := os.WriteFile(s.path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return s.path(name)
+	}
+	taken := write("taken.csv.gz", "something else")
+	cases := map[string]struct {
+		who  caller
+		args []string
+		code int
+		says []string
+	}{
+		"no such command":            {ana, []string{"exprot"}, 2, []string{`"exprot" is not a command of `, "export"}},
+		"no such subcommand":         {ana, []string{"export", "lst"}, 2, []string{"did you mean list?"}},
+		"no such flag":               {ana, []string{"export", "list", "--limt", "3"}, 2, []string{"unknown flag: --limt", "see `sealift export list --help`"}},
+		"flag of a wrong kind":       {ana, []string{"export", "list", "--limit", "x"}, 2, []string{"--limit"}},
+		"limit of nothing":           {ana, []string{"export", "list", "--limit", "0"}, 2, []string{"from 1"}},
+		"too many arguments":         {ana, []string{"export", "show", "a", "b"}, 2, []string{"the ID of an export"}},
+		"not an id":                  {ana, []string{"export", "show", "../definitions"}, 2, []string{"is not the id of an export"}},
+		"no definition":              {ana, []string{"export", "create", "--purpose", "x"}, 2, []string{"--definition is missing"}},
+		"filter without operator":    {ana, ask("--filter", "status"), 2, []string{"has no operator", "column=text"}},
+		"request beside flags":       {ana, ask("--request", "-"), 2, []string{"request"}},
+		"verify without receipt":     {ana, []string{"export", "verify", taken}, 2, []string{"receipt"}},
+		"token without tenant":       {ana, []string{"token", "--subject", "x"}, 2, []string{"--tenant is missing"}},
+		"endpoint is no address":     {ana, []string{"export", "list", "--endpoint", "127.0.0.1:4000"}, 2, []string{"is not an address", "--endpoint"}},
+		"token over foreign http":    {far, []string{"export", "list"}, 2, []string{"unencrypted", "--allow-http"}},
+		"two tokens":                 {ana, []string{"export", "list", "--token", "a", "--token-file", "b"}, 2, []string{"give one of them"}},
+		"unknown column":             {ana, ask("--column", "order_id,fee"), 1, []string{`"fee", which definition orders doesn't have`, "(400 column-unknown, POST /v1/exports)"}},
+		"boolean as text":            {ana, ask("--filter", "gift=true"), 1, []string{"send true or false"}},
+		"span too wide":              {ana, ask("--to", "2027-02-01"), 1, []string{"span_too_wide", "366"}},
+		"not JSON":                   {ana.with("{"), []string{"export", "create", "--request", "-"}, 1, []string{"the middle of its JSON"}},
+		"receipt is no receipt":      {ana, []string{"export", "verify", taken, "--receipt", taken}, 1, []string{"the receipt can't be read"}},
+		"no such export":             {ana, []string{"export", "show", nobody}, 3, []string{"404"}},
+		"somebody else's export":     {bob, []string{"export", "show", done}, 3, []string{"404"}},
+		"somebody else's file":       {bob, []string{"export", "download", done}, 3, []string{"404"}},
+		"not an operator":            {ana, []string{"definitions", "list"}, 3, []string{"404"}},
+		"apply by no operator":       {ana, []string{"definitions", "apply", "testdata"}, 3, []string{"sealift:operator"}},
+		"no such definition version": {ops, []string{"definitions", "show", "orders", "--version", "9"}, 3, []string{"404"}},
+		"cancel what is done":        {ana, []string{"export", "cancel", done}, 4, []string{"409", "completed"}},
+		"key used for another":       {ana, ask("--idempotency-key", "k1", "--column", "status"), 4, []string{"422 idempotency-key-reused"}},
+		"file in the way":            {ana, []string{"export", "download", done, "--output", taken}, 4, []string{"exists already", "--force"}},
+		"no token":                   {none, []string{"export", "list"}, 5, []string{"has no token", "SEALIFT_TOKEN", "sealift token"}},
+		"forged token":               {forged, []string{"export", "list"}, 5, []string{"the token is invalid"}},
+		"nobody answers":             {deaf, []string{"export", "list"}, 6, []string{"nobody answers at http://127.0.0.1:1", "make up", "--endpoint"}},
+		"another file":               {ana, []string{"export", "verify", taken, "--job", done}, 7, []string{"is not the file that export " + done + " published"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := c.who.run(c.args...)
+			if got.code != c.code {
+				t.Errorf("exit %d, want %d\n%s%s", got.code, c.code, got.stdout, got.stderr)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(strings.ReplaceAll(got.stderr, "-", "_"), strings.ReplaceAll(want, "-", "_")) {
+					t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
+				}
+			}
+			if !strings.HasPrefix(got.stderr, "sealift: ") {
+				t.Errorf("stderr begins otherwise: %q", got.stderr)
+			}
+			for _, secret := range []string{c.who.token, "secret-link"} {
+				if secret != "" && strings.Contains(got.stdout+got.stderr, secret) {
+					t.Errorf("the output shows a secret: %s%s", got.stdout, got.stderr)
+				}
+			}
+			c.args = append([]string{"--json"}, c.args...)
+			got = c.who.run(c.args...)
+			var problem struct{ Type, Title string }
+			if err := json.Unmarshal([]byte(got.stderr), &problem); err != nil || problem.Type == "" || got.code != c.code {
+				t.Errorf("--json: exit %d, %v in %q", got.code, err, got.stderr)
+			}
+		})
+	}
+}
+
+func (c caller) with(stdin string) caller {
+	c.stdin = stdin
+	return c
+}
+
+func TestAnExpiredTokenIsExplained(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	s.world.Clock.Advance(25 * time.Hour)
+	got := ana.run("export", "list")
+	if got.code != 5 || !strings.Contains(got.stderr, "does not accept the token: the token has expired") || !strings.Contains(got.stderr, "sealift token") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAServiceThatIsBusyIsAskedAgainAsItWishes(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	refusals := 2
+	s.gate = func(w http.ResponseWriter, _ *http.Request) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if refusals == 0 {
+			return false
+		}
+		refusals--
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	before := s.world.Clock.Now()
+	ana.ok("export", "list")
+	if took := s.world.Clock.Now().Sub(before); took < 14*time.Second || took > 20*time.Second {
+		t.Errorf("two pauses took %s, want 14 s and some jitter", took)
+	}
+	refusals = 100
+	if got := ana.run("export", "list"); got.code != 6 || !strings.Contains(got.stderr, "try again later") || refusals != 95 {
+		t.Errorf("%+v, %d refusals left", got, refusals)
+	}
+}
+
+func TestALostAnswerToCreateMakesNoSecondExport(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	lose := true
+	inner := s.api.Config.Handler
+	s.api.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		now := lose && r.Method == http.MethodPost
+		lose = lose && !now
+		s.mu.Unlock()
+		if now {
+			inner.ServeHTTP(discard{http.Header{}}, r)
+			panic(http.ErrAbortHandler)
+		}
+		inner.ServeHTTP(w, r)
+	})
+	got := ana.ok(ask()...)
+	if !strings.Contains(got.stdout, "was asked for before under this key") {
+		t.Errorf("%+v", got)
+	}
+	if list := ana.ok("export", "list"); strings.Count(list.stdout, "\n") != 2 {
+		t.Errorf("list:\n%s", list.stdout)
+	}
+}
+
+// discard is an answer that gets lost.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
+
+func TestAnUncertainCreateSaysHowToRepeatIt(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	s.gate = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
+	got := ana.run(ask("--idempotency-key", "mine")...)
+	if got.code != 6 || !strings.Contains(got.stderr, "repeat it with --idempotency-key mine") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWatchEndsAsTheExportDoes(t *testing.T) {
+	t.Parallel()
+	t.Run("cancelled is 4", func(t *testing.T) {
+		t.Parallel()
+		s, ana := withOrders(t)
+		export := id(t, ana.ok(ask()...))
+		s.onWait = func() { ana.run("export", "cancel", export, "--reason", "not needed") }
+		got := ana.run("export", "watch", export)
+		if got.code != 4 || !strings.Contains(got.stderr, "is cancelled and has no file") {
+			t.Errorf("%+v", got)
+		}
+		if again := ana.ok("export", "cancel", export); !strings.Contains(again.stdout, "is cancelled") {
+			t.Errorf("again: %+v", again)
+		}
+	})
+	t.Run("failed is 1", func(t *testing.T) {
+		t.Parallel()
+		s, ana := withOrders(t)
+		export := id(t, ana.ok(ask()...))
+		if err := os.Remove(s.path("shop.db")); err != nil {
+			t.Fatal(err)
+		}
+		got := ana.run("export", "watch", export)
+		if got.code != 1 || !strings.Contains(got.stderr, "export "+export+" failed: ") || !strings.Contains(got.stderr, "sealift export events") {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("interrupted is 130 and leaves the export alone", func(t *testing.T) {
+		t.Parallel()
+		s, ana := withOrders(t)
+		export := id(t, ana.ok(ask()...))
+		ctx, stop := context.WithCancel(t.Context())
+		s.onWait = stop
+		got := ana.runContext(ctx, "export", "watch", export)
+		if got.code != 130 || !strings.Contains(got.stderr, "watch it again with `sealift export watch "+export+"`") {
+			t.Errorf("%+v", got)
+		}
+		s.onWait = nil
+		ana.ok("export", "watch", export)
+	})
+}
+
+func TestWatchOnATerminalDrawsOneLine(t *testing.T) {
+	t.Parallel()
+	_, ana := withOrders(t)
+	ana.width = 100
+	got := ana.ok(ask("--watch")...)
+	for _, want := range []string{"\rqueued\x1b[K", "[#########...............] running: 40%, 1,000 rows of about 2,500", " rows/s, about ", " left", "] finishing: 2,500 rows are written\x1b[K"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("stderr lacks %q: %q", want, got.stderr)
+		}
+	}
+	if !strings.HasSuffix(got.stderr, "\r\x1b[K") || strings.Contains(got.stderr, "\n") {
+		t.Errorf("the line is not taken away: %q", got.stderr)
+	}
+}
+
+func TestWatchAsksWithTheTagItHas(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	export := id(t, ana.ok(ask()...))
+	unchanged := 0
+	inner := s.api.Config.Handler
+	s.api.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		if r.Header.Get("If-None-Match") != "" {
+			unchanged++
+		}
+		s.mu.Unlock()
+		inner.ServeHTTP(w, r)
+	})
+	ana.ok("export", "watch", export)
+	if unchanged < 3 {
+		t.Errorf("%d requests had a tag", unchanged)
+	}
+}

@@ -1,0 +1,226 @@
+package verify_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"sealift/cmd/sealift/internal/verify"
+	"sealift/shared/checksum"
+	"sealift/shared/format"
+	"sealift/shared/pipeline"
+	"sealift/shared/row"
+	"sealift/shared/snapshot"
+)
+
+const segmentRows = 500
+
+// published makes a file of two segments as shards write it, and its receipt.
+func published(t *testing.T, name, compression string) (file []byte, receipt pipeline.Receipt) {
+	t.Helper()
+	snap := snapshot.Snapshot{
+		Schema: 1, Tenant: "acme", Definition: "orders", DefinitionVersion: 1,
+		Columns: []snapshot.Column{{Name: "id", Kind: row.Int64}, {Name: "名字", Kind: row.String}},
+		Format:  snapshot.Format{Type: name, Compression: compression, InvalidUTF8: "fail"},
+	}
+	spec := format.Spec{
+		Format: format.Name(name), Compression: format.Compression(compression), InvalidUTF8: format.Fail,
+		Columns: []row.Column{{Name: "id", Source: "id", Kind: row.Int64}, {Name: "名字", Source: "名字", Kind: row.String}},
+	}
+	if name == "csv" {
+		snap.Format.Delimiter, snap.Format.Quote, snap.Format.LineEnd, snap.Format.Header, snap.Format.Guard = ",", `"`, "\r\n", true, true
+		spec.CSV, spec.Guard = format.CSVOptions{Delimiter: ',', Quote: '"', LineEnd: "\r\n", Header: true}, true
+	}
+	receipt = pipeline.Receipt{
+		Schema: 1, Job: "exp_x", SnapshotDigest: snap.Digest(), Snapshot: json.RawMessage(snap.Encode()),
+		Columns: []pipeline.ReceiptColumn{{Name: "id", Kind: row.Int64}, {Name: "名字", Kind: row.String}},
+		Files:   []pipeline.ReceiptFile{{Name: "orders"}}, Fidelity: map[string]int64{},
+	}
+	of := &receipt.Files[0]
+	var raw checksum.CRC32
+	rawBytes, hash := int64(0), uint64(0)
+	for s := range 2 {
+		part := write(t, spec, s)
+		segment := pipeline.ReceiptSegment{
+			Unit: fmt.Sprintf("s%05d", s+1), Rows: part.Rows, Offset: int64(len(file)), Bytes: int64(len(part.Data)),
+			CRC64: checksum.CRC64(part.CRC64).Base64(), Range: row.Range{To: row.Key{"500"}},
+		}
+		if s == 1 {
+			segment.Range = row.Range{From: row.Key{"500"}}
+		}
+		of.Segments = append(of.Segments, segment)
+		file = append(file, part.Data...)
+		raw, rawBytes = raw.Combine(checksum.CRC32(part.RawCRC32), part.RawBytes), rawBytes+part.RawBytes
+		of.Rows += part.Rows
+		hash += part.RowsHash
+		receipt.Fidelity["nulls"] += part.Counters.Nulls
+	}
+	file = append(file, format.Suffix(spec, uint32(raw), rawBytes)...)
+	of.Bytes, of.CRC64 = int64(len(file)), checksum.Sum64(file).Base64()
+	receipt.Rows, receipt.Bytes, receipt.RowsHash = of.Rows, of.Bytes, fmt.Sprintf("%016x", hash)
+	return file, receipt
+}
+
+func write(t *testing.T, spec format.Spec, shard int) format.Part {
+	t.Helper()
+	w, err := format.NewPartWriter(spec, format.PartOptions{First: shard == 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch row.Batch
+	batch.Reset(2)
+	for r := range segmentRows {
+		batch.AppendString(fmt.Sprint(shard*segmentRows + r))
+		if r%7 == 0 {
+			batch.AppendNull()
+		} else {
+			batch.AppendString(fmt.Sprintf("a \"row\",\nnumber %d 𠮷", r))
+		}
+		if _, err := w.Append(&batch, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	part, err := w.Take(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part.Data = bytes.Clone(part.Data)
+	return part
+}
+
+func check(t *testing.T, file []byte, receipt pipeline.Receipt) verify.Report {
+	t.Helper()
+	report, err := verify.File(bytes.NewReader(file), receipt.Encode(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func failed(report verify.Report) string {
+	var names []string
+	for _, c := range report.Checks {
+		if !c.OK {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func formats() [][2]string {
+	return [][2]string{{"csv", "none"}, {"csv", "gzip"}, {"csv", "zstd"}, {"jsonl", "none"}, {"jsonl", "gzip"}, {"jsonl", "zstd"}}
+}
+
+func TestThePublishedFileIsRight(t *testing.T) {
+	t.Parallel()
+	for _, f := range formats() {
+		t.Run(f[0]+" "+f[1], func(t *testing.T) {
+			t.Parallel()
+			file, receipt := published(t, f[0], f[1])
+			report := check(t, file, receipt)
+			if !report.OK || report.Rows != 2*segmentRows || report.Bytes != int64(len(file)) || len(report.Checks) != 12 {
+				t.Errorf("%+v", report)
+			}
+		})
+	}
+}
+
+func TestEveryFlippedByteIsFoundAndItsSegmentNamed(t *testing.T) {
+	t.Parallel()
+	for _, f := range formats() {
+		t.Run(f[0]+" "+f[1], func(t *testing.T) {
+			t.Parallel()
+			file, receipt := published(t, f[0], f[1])
+			second := receipt.Files[0].Segments[1].Offset
+			for at := 0; at < len(file); at += max(len(file)/97, 1) {
+				damaged := bytes.Clone(file)
+				damaged[at] ^= 0x10
+				report := check(t, damaged, receipt)
+				names := failed(report)
+				want := "segment s00001"
+				if int64(at) >= second {
+					want = "segment s00002"
+				}
+				inside := int64(at) < second+receipt.Files[0].Segments[1].Bytes
+				if report.OK || !strings.Contains(names, "checksum (CRC-64/NVME)") || inside && !strings.Contains(names, want+", checksums of the segments") {
+					t.Errorf("byte %d: %s", at, names)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatDiffersIsNamed(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(file *[]byte, r *pipeline.Receipt)
+		names  string
+	}{
+		"cut off":          {func(f *[]byte, _ *pipeline.Receipt) { *f = (*f)[:len(*f)-3] }, "size in bytes, checksum (CRC-64/NVME), segment s00002, checksums of the segments, content"},
+		"empty":            {func(f *[]byte, _ *pipeline.Receipt) { *f = nil }, "size in bytes, checksum (CRC-64/NVME), segment s00001, segment s00002, checksums of the segments, content"},
+		"longer":           {func(f *[]byte, _ *pipeline.Receipt) { *f = append(*f, "x,y\r\n"...) }, "size in bytes, checksum (CRC-64/NVME), content"},
+		"rows":             {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Rows++ }, "totals of the receipt, rows"},
+		"segment's rows":   {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[1].Rows++ }, "rows of the segments together"},
+		"hash":             {func(_ *[]byte, r *pipeline.Receipt) { r.RowsHash = "00" }, "hash of the rows"},
+		"nulls":            {func(_ *[]byte, r *pipeline.Receipt) { r.Fidelity["nulls"]++ }, "NULL values"},
+		"snapshot":         {func(_ *[]byte, r *pipeline.Receipt) { r.SnapshotDigest = "ab" }, "digest of the snapshot"},
+		"columns":          {func(_ *[]byte, r *pipeline.Receipt) { r.Columns[0].Kind = row.String }, "columns of the receipt"},
+		"range":            {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[1].Range.From = row.Key{"501"} }, "segments of the receipt"},
+		"gap":              {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[1].Offset++ }, "segments of the receipt"},
+		"header of others": {func(f *[]byte, _ *pipeline.Receipt) { copy(*f, "ix") }, "checksum (CRC-64/NVME), segment s00001, checksums of the segments, content"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, receipt := published(t, "csv", "none")
+			c.change(&file, &receipt)
+			report := check(t, file, receipt)
+			if got := failed(report); report.OK || got != c.names {
+				t.Errorf("differs: %s\nwant:    %s", got, c.names)
+			}
+		})
+	}
+}
+
+func TestAReceiptThatCannotBeUsedIsAnError(t *testing.T) {
+	t.Parallel()
+	_, good := published(t, "csv", "none")
+	change := func(f func(r *pipeline.Receipt)) []byte {
+		r := good
+		f(&r)
+		return r.Encode()
+	}
+	cases := map[string]struct {
+		receipt []byte
+		says    string
+	}{
+		"not JSON":       {[]byte("x"), "the receipt can't be read"},
+		"later schema":   {change(func(r *pipeline.Receipt) { r.Schema = 2 }), "schema 2"},
+		"no file":        {change(func(r *pipeline.Receipt) { r.Files = nil }), "lists 0 files"},
+		"no snapshot":    {change(func(r *pipeline.Receipt) { r.Snapshot = json.RawMessage("null") }), "the receipt's snapshot"},
+		"unknown format": {change(func(r *pipeline.Receipt) { r.Snapshot = json.RawMessage(`{"schema":1}`) }), "the receipt's format"},
+	}
+	for name, c := range cases {
+		if _, err := verify.File(strings.NewReader(""), c.receipt, nil); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAFileThatCannotBeReadIsNoDifference(t *testing.T) {
+	t.Parallel()
+	file, receipt := published(t, "csv", "gzip")
+	broken := errors.New("the disk is gone")
+	_, err := verify.File(iotest.TimeoutReader(bytes.NewReader(file)), receipt.Encode(), nil)
+	if err == nil {
+		t.Error("a reader that times out is no error")
+	}
+	_, err = verify.File(iotest.ErrReader(broken), receipt.Encode(), nil)
+	if !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
