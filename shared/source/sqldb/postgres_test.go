@@ -1,10 +1,19 @@
 package sqldb_test
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"sealift/shared/job"
+	"sealift/shared/row"
+	"sealift/shared/source"
 	"sealift/shared/source/pgtest"
 	"sealift/shared/source/sourcetest"
+	"sealift/shared/source/sqldb"
 )
 
 func TestPostgres(t *testing.T) {
@@ -17,4 +26,163 @@ func TestPostgres(t *testing.T) {
 			return postgresSpelling(dsn).fixture(dsn)
 		})
 	})
+	for name, run := range map[string]func(t *testing.T, server *pgtest.Server){
+		"types become kinds or are refused":            typesBecomeKinds,
+		"values that no file can carry are refused":    outOfRange,
+		"the table is checked":                         checksTable,
+		"the tenant is compared bytewise in any type":  tenantTypes,
+		"keys of other types and collations tile":      keyTypes,
+		"the session can't write and says who it is":   session,
+		"a lock, a cancel and a lost connection":       disturbances,
+		"missing rights are denied":                    denied,
+		"a full server is overload":                    overload,
+		"views are read and their faults are named":    views,
+		"a tenant that began late is planned evenly":   lateTenant,
+		"rows that grow after a small chunk end early": growingRows,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, server)
+		})
+	}
+}
+
+func session(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	pgtest.Exec(t, dsn, "CREATE SEQUENCE written", `CREATE VIEW t AS SELECT 'acme'::text AS tenant, 1::bigint AS id,
+		current_setting('application_name') || ' ' || current_setting('statement_timeout') || ' ' || current_setting('lock_timeout') || ' ' ||
+		current_setting('transaction_read_only') || ' ' || current_setting('TimeZone') || ' ' || current_setting('max_parallel_workers_per_gather') || ' ' ||
+		(SELECT count(*) FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS v`,
+		"CREATE VIEW w AS SELECT 'acme'::text AS tenant, nextval('written') AS id, ''::text AS v")
+	src := open(t, dsn+"&statement_timeout=0&default_transaction_read_only=off&options=-c%20statement_timeout%3D0")
+	defer src.Close()
+	rows, err := read(src, valueQuery(row.String))
+	if diff := cmp.Diff([][]string{{"sealift 1min 2s on UTC 0 1", "1"}}, rows); diff != "" || err != nil {
+		t.Errorf("the session is %v (-want +got):\n%s", err, diff)
+	}
+	q := valueQuery(row.String)
+	q.Table = "w"
+	if _, err := read(src, q); job.CodeOf(err) != "source_denied" {
+		t.Errorf("a view that writes is read as %v, want source_denied", err)
+	}
+}
+
+func disturbances(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	oneValue(t, dsn, "'x'::text")
+	pgtest.Exec(t, dsn, "CREATE VIEW slow AS SELECT 'acme'::text AS tenant, 1::bigint AS id, pg_sleep(30)::text AS v")
+	src := open(t, dsn)
+	defer src.Close()
+	q := valueQuery(row.String)
+
+	locked := make(chan struct{})
+	go func() {
+		defer close(locked)
+		pgtest.Exec(t, dsn, "BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3); COMMIT")
+	}()
+	time.Sleep(300 * time.Millisecond)
+	if _, err := read(src, q); job.KindOf(err) != job.Transient || job.CodeOf(err) != "source_timeout" {
+		t.Errorf("a locked table is read as %v, want a transient source_timeout", err)
+	}
+	<-locked
+
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	slow := q
+	slow.Table = "slow"
+	var b row.Batch
+	start := time.Now()
+	err := src.Read(ctx, slow, row.Range{}, nil, source.Limit{Rows: 10, Bytes: 1000}, &b)
+	if job.KindOf(err) != job.Cancelled || time.Since(start) > 5*time.Second {
+		t.Errorf("a cancelled read says %v after %s, want cancelled at once", err, time.Since(start))
+	}
+	probe := valueQuery(row.Int64)
+	probe.Table = "busy"
+	pgtest.Exec(t, dsn, `CREATE VIEW busy AS SELECT 'acme'::text AS tenant, 1::bigint AS id,
+		(SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sealift' AND state = 'active' AND query LIKE '%"slow"%' AND pid <> pg_backend_pid()) AS v`)
+	if rows, err := read(src, probe); err != nil || rows[0][0] != "0" {
+		t.Errorf("after a cancel the server still runs %q (%v), want nothing", rows, err)
+	}
+
+	pgtest.Exec(t, dsn, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sealift' AND query LIKE '%busy%'")
+	if _, err := read(src, q); job.KindOf(err) != job.Transient || job.CodeOf(err) != "source_unavailable" {
+		t.Errorf("an ended session is read as %v, want a transient source_unavailable", err)
+	}
+	if rows, err := read(src, q); err != nil || len(rows) != 1 {
+		t.Errorf("the next read gives %q and %v, want one row over a new connection", rows, err)
+	}
+}
+
+func denied(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	oneValue(t, dsn, "'x'::text")
+	pgtest.Exec(t, dsn, "CREATE ROLE stranger LOGIN", "CREATE ROLE half LOGIN", "DO $$ BEGIN EXECUTE format('GRANT USAGE ON SCHEMA %I TO half', current_schema); END $$",
+		"GRANT SELECT (tenant, id) ON t TO half")
+	for _, user := range []string{"stranger", "half"} {
+		src := open(t, strings.Replace(dsn, "postgres@", user+"@", 1))
+		err := src.Check(context.Background(), valueQuery(row.String))
+		if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "source_denied" && job.CodeOf(err) != "source_schema_changed" {
+			t.Errorf("%s is told %v, want a permanent refusal", user, err)
+		}
+		_ = src.Close()
+	}
+	if _, err := sqldb.Open(context.Background(), strings.Replace(dsn, "postgres@", "nobody:secret@", 1)); job.CodeOf(err) != "source_denied" {
+		t.Errorf("an unknown user is told %v, want source_denied", err)
+	}
+}
+
+func overload(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	pgtest.Exec(t, dsn, "CREATE ROLE single LOGIN CONNECTION LIMIT 1")
+	dsn = strings.Replace(dsn, "postgres@", "single@", 1)
+	first := open(t, dsn)
+	defer first.Close()
+	if _, err := sqldb.Open(context.Background(), dsn); job.KindOf(err) != job.Overload || job.CodeOf(err) != "source_overloaded" {
+		t.Errorf("a connection too many is told %v, want overload", err)
+	}
+}
+
+func views(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	pgtest.Exec(t, dsn, "CREATE TABLE b (tenant text NOT NULL, id bigint NOT NULL, n int)", "INSERT INTO b SELECT 'acme', i, i FROM generate_series(1, 9) AS g(i)",
+		"CREATE VIEW t AS SELECT tenant, id, (100 / (n - 10))::bigint AS v FROM b")
+	src := open(t, dsn)
+	defer src.Close()
+	if rows, err := read(src, valueQuery(row.Int64)); err != nil || len(rows) != 9 {
+		t.Errorf("the view reads as %q (%v), want 9 rows", rows, err)
+	}
+	pgtest.Exec(t, dsn, "INSERT INTO b VALUES ('acme', 10, 10)")
+	if _, err := read(src, valueQuery(row.Int64)); job.KindOf(err) != job.Permanent {
+		t.Errorf("a view that divides by zero says %v, want a permanent error", err)
+	}
+}
+
+// growingRows makes a reader that has learnt that rows are small meet large ones.
+func growingRows(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	pgtest.Exec(t, dsn, "CREATE TABLE t (tenant text NOT NULL, id bigint NOT NULL, v text)", "CREATE INDEX ON t (tenant, id)",
+		"INSERT INTO t SELECT 'acme', i, 'small' FROM generate_series(1, 3000) AS g(i)",
+		"INSERT INTO t SELECT 'acme', i, repeat('x', 1000000) FROM generate_series(3001, 3100) AS g(i)")
+	src := open(t, dsn)
+	defer src.Close()
+	q := valueQuery(row.String)
+	var b row.Batch
+	var after row.Key
+	total := 0
+	for {
+		if err := src.Read(context.Background(), q, row.Range{}, after, source.Limit{Rows: 1500, Bytes: 4 << 20}, &b); err != nil {
+			t.Fatal(err)
+		}
+		if b.Rows() == 0 {
+			break
+		}
+		if b.Bytes() > 4<<20 {
+			t.Fatalf("a batch has %d bytes", b.Bytes())
+		}
+		total += b.Rows()
+		after = b.Key(b.Rows()-1, 1)
+	}
+	if total != 3100 {
+		t.Errorf("read %d rows, want 3100", total)
+	}
 }
