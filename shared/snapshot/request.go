@@ -3,9 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -54,8 +52,8 @@ type FormatRequest struct {
 	Null        *string `json:"null,omitempty"`
 }
 
-// Decode reads a request from JSON: at most limits.RequestBytesMax of valid UTF-8, one object, no unknown field and no
-// field twice. Every error is Invalid and names the field.
+// Decode reads a request from JSON: at most limits.RequestBytesMax of valid UTF-8, one object, no unknown field, no
+// field twice and every value of its type. Every error is Invalid and names the field.
 func Decode(text []byte) (Request, error) {
 	if len(text) > limits.RequestBytesMax {
 		return Request{}, &job.Error{Kind: job.Invalid, Code: "request_too_large",
@@ -64,104 +62,18 @@ func Decode(text []byte) (Request, error) {
 	if !utf8.Valid(text) {
 		return Request{}, malformed("", "the request is not valid UTF-8; send JSON in UTF-8")
 	}
-	if err := refuseTwice(text); err != nil {
+	if err := inspect(text); err != nil {
 		return Request{}, err
 	}
 	var request Request
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&request); err != nil {
-		return Request{}, explain(err)
+		return Request{}, malformed("", "the request is not a JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return request, nil
 }
 
 func malformed(field, format string, args ...any) error {
 	return &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: field, Detail: fmt.Sprintf(format, args...)}
-}
-
-func explain(err error) error {
-	var wrongType *json.UnmarshalTypeError
-	if errors.As(err, &wrongType) {
-		field := "/" + strings.ReplaceAll(wrongType.Field, ".", "/")
-		return malformed(field, "%s is a JSON %s; it must be a %s", field, wrongType.Value, jsonType(wrongType.Type.Kind().String()))
-	}
-	if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
-		field := "/" + strings.Trim(name, `"`)
-		return malformed(field, "the request has a field %s that does not exist; allowed are definition, purpose, columns, filters, span, as_of, zone, format and file_name", name)
-	}
-	return malformed("", "the request is not a JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
-}
-
-func jsonType(kind string) string {
-	switch kind {
-	case "slice":
-		return "list"
-	case "struct", "map":
-		return "object"
-	case "bool":
-		return "boolean"
-	}
-	return kind
-}
-
-// refuseTwice walks the tokens and refuses an object that names a field twice, which readers would understand
-// differently, anything after the first value, and nesting that no request needs.
-func refuseTwice(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := walk(decoder, "", 0); err != nil {
-		var refused *job.Error
-		if errors.As(err, &refused) {
-			return err
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return malformed("", "the request ends in the middle of its JSON; send the whole object")
-		}
-		return malformed("", "the request is not JSON: %s (at byte %d)", strings.TrimPrefix(err.Error(), "json: "), decoder.InputOffset())
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return malformed("", "there is more after the request's JSON object (at byte %d)", decoder.InputOffset())
-	}
-	return nil
-}
-
-const nestingMax = 8
-
-func walk(decoder *json.Decoder, where string, depth int) error {
-	if depth > nestingMax {
-		return malformed(where, "the request is nested deeper than %d levels", nestingMax)
-	}
-	token, err := decoder.Token()
-	if err != nil {
-		return err
-	}
-	switch token {
-	case json.Delim('{'):
-		seen := map[string]bool{}
-		for decoder.More() {
-			key, err := decoder.Token()
-			if err != nil {
-				return err
-			}
-			name, _ := key.(string)
-			field := where + "/" + name
-			if seen[name] {
-				return malformed(field, "the field %s is given twice", field)
-			}
-			seen[name] = true
-			if err := walk(decoder, field, depth+1); err != nil {
-				return err
-			}
-		}
-		_, err = decoder.Token()
-	case json.Delim('['):
-		for i := 0; decoder.More(); i++ {
-			if err := walk(decoder, fmt.Sprintf("%s/%d", where, i), depth+1); err != nil {
-				return err
-			}
-		}
-		_, err = decoder.Token()
-	}
-	return err
 }
