@@ -71,7 +71,7 @@ func Start(ctx context.Context, cfg Config) (*Cloud, error) {
 		}
 		*path = abs
 	}
-	c := &Cloud{cfg: cfg, group: newGroup()}
+	c := &Cloud{cfg: cfg, group: newGroup(context.WithoutCancel(ctx))}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -83,10 +83,10 @@ func (c *Cloud) start(ctx context.Context) error {
 	if c.lock, err = lock(c.cfg.DataDir); err != nil {
 		return err
 	}
-	if c.endpoint, err = listen(c.cfg.Port, "--port"); err != nil {
+	if c.endpoint, err = listen(ctx, c.cfg.Port, "--port"); err != nil {
 		return err
 	}
-	if c.api, err = listen(c.cfg.APIPort, "--api-port"); err != nil {
+	if c.api, err = listen(ctx, c.cfg.APIPort, "--api-port"); err != nil {
 		return err
 	}
 	if c.stack, err = c.load(); err != nil {
@@ -132,8 +132,8 @@ func (c *Cloud) load() (*template.Stack, error) {
 }
 
 // listen takes a port of the loopback address.
-func listen(port int, flag string) (net.Listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+func listen(ctx context.Context, port int, flag string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("port %d is taken by another program; stop it, or give another %s (0 takes a free one)", port, flag)
 	}
@@ -180,7 +180,7 @@ func (c *Cloud) Wait(ctx context.Context) error {
 func (c *Cloud) Close() error {
 	c.ready.Store(false)
 	var faults []error
-	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.group.ctx), stopWait)
 	defer cancel()
 	if c.engines != nil {
 		c.engines.stopFunctions()

@@ -17,8 +17,9 @@ type group struct {
 	err error
 }
 
-func newGroup() *group {
-	ctx, cancel := context.WithCancel(context.Background())
+// newGroup is a group whose parts end when ctx does, or stop is called.
+func newGroup(ctx context.Context) *group {
+	ctx, cancel := context.WithCancel(ctx)
 	return &group{ctx: ctx, cancel: cancel, failed: make(chan struct{})}
 }
 

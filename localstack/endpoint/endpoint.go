@@ -59,7 +59,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (e *Endpoint) guard(call role.Call, engine http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := e.opt.Policies.Check(call); err != nil {
-			e.opt.Logger.Warn("call refused by role", "caller", call.Caller.Name(), "service", call.Service, "operation", call.Operation, "error", err)
+			e.opt.Logger.WarnContext(r.Context(), "call refused by role", "caller", call.Caller.Name(), "service", call.Service, "operation", call.Operation, "error", err)
 			role.RefusalOf(call.Service, err).Write(w, r, call.Service, e.opt.NewID())
 			return
 		}

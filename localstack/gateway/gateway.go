@@ -121,11 +121,17 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	event, err := json.Marshal(g.event(r, found, parameters, who, id, body))
 	if err != nil {
-		g.opt.Logger.Error("request cannot be made an event", "request", id, "error", err)
+		g.opt.Logger.ErrorContext(r.Context(), "request cannot be made an event", "request", id, "error", err)
 		message(w, http.StatusInternalServerError, "Internal Server Error")
 		return
 	}
 	g.integrate(w, r, found, id, event)
+}
+
+// result is what came of an invocation.
+type result struct {
+	answer Answer
+	err    error
 }
 
 // integrate runs the route's function and writes what it answers.
@@ -136,10 +142,6 @@ func (g *Gateway) integrate(w http.ResponseWriter, r *http.Request, found *route
 	}
 	// The function goes on when the caller hangs up or the wait is over, as a
 	// function on AWS does.
-	type result struct {
-		answer Answer
-		err    error
-	}
 	done := make(chan result, 1)
 	ctx := context.WithoutCancel(r.Context())
 	go func() {
@@ -150,26 +152,26 @@ func (g *Gateway) integrate(w http.ResponseWriter, r *http.Request, found *route
 	defer timer.Stop()
 	select {
 	case got := <-done:
-		g.answer(w, found, id, got.answer, got.err)
+		g.answer(ctx, w, found, id, got)
 	case <-timer.C:
-		g.opt.Logger.Warn("integration timed out", "request", id, "function", found.Function, "wait", wait)
+		g.opt.Logger.WarnContext(ctx, "integration timed out", "request", id, "function", found.Function, "wait", wait)
 		message(w, http.StatusServiceUnavailable, "Service Unavailable")
 	case <-r.Context().Done():
 	}
 }
 
 // answer writes a function's answer or what stands for the lack of one.
-func (g *Gateway) answer(w http.ResponseWriter, found *route, id string, answer Answer, err error) {
+func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, found *route, id string, got result) {
 	switch {
-	case errors.Is(err, ErrThrottled):
+	case errors.Is(got.err, ErrThrottled):
 		message(w, http.StatusServiceUnavailable, "Service Unavailable")
-	case err != nil || answer.Failed:
-		g.opt.Logger.Warn("function failed", "request", id, "function", found.Function, "error", err)
+	case got.err != nil || got.answer.Failed:
+		g.opt.Logger.WarnContext(ctx, "function failed", "request", id, "function", found.Function, "error", got.err)
 		message(w, http.StatusInternalServerError, "Internal Server Error")
 	default:
-		response, err := parseResponse(answer.Payload)
+		response, err := parseResponse(got.answer.Payload)
 		if err != nil {
-			g.opt.Logger.Warn("function's answer is no response", "request", id, "function", found.Function, "error", err)
+			g.opt.Logger.WarnContext(ctx, "function's answer is no response", "request", id, "function", found.Function, "error", err)
 			message(w, http.StatusInternalServerError, "Internal Server Error")
 			return
 		}

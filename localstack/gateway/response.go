@@ -82,7 +82,7 @@ func fullResponse(payload []byte) (response, error) {
 // scalar is the text of a header value: a string, a number or a truth value.
 func scalar(raw json.RawMessage) (string, error) {
 	var text string
-	if err := json.Unmarshal(raw, &text); err == nil {
+	if json.Unmarshal(raw, &text) == nil {
 		return text, nil
 	}
 	switch raw[0] {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -56,18 +57,18 @@ func TestATokenPassesOnlyWhenEverythingAboutItIsRight(t *testing.T) {
 	} {
 		res, body := do(t, "POST", b.url+"/v1/exports", map[string]string{"Authorization": c.token}, nil)
 		if c.reason == "" {
-			if res.StatusCode != 200 || body != "create" {
+			if res.StatusCode != http.StatusOK || body != "create" {
 				t.Errorf("%s: got %d %s", c.name, res.StatusCode, body)
 			}
 			continue
 		}
 		want := `Bearer scope="" error="invalid_token" error_description="` + c.reason + `"`
-		if res.StatusCode != 401 || body != `{"message":"Unauthorized"}` || res.Header.Get("Www-Authenticate") != want {
+		if res.StatusCode != http.StatusUnauthorized || body != `{"message":"Unauthorized"}` || res.Header.Get("Www-Authenticate") != want {
 			t.Errorf("%s: got %d %s %s, want %s", c.name, res.StatusCode, body, res.Header.Get("Www-Authenticate"), want)
 		}
 	}
 	res, body := do(t, "POST", b.url+"/v1/exports", nil, nil)
-	if res.StatusCode != 401 || body != `{"message":"Unauthorized"}` || res.Header.Get("Www-Authenticate") != "Bearer" {
+	if res.StatusCode != http.StatusUnauthorized || body != `{"message":"Unauthorized"}` || res.Header.Get("Www-Authenticate") != "Bearer" {
 		t.Errorf("without a header: got %d %s %s", res.StatusCode, body, res.Header.Get("Www-Authenticate"))
 	}
 }
@@ -112,17 +113,17 @@ func TestAPageOfAnAllowedOriginMayAsk(t *testing.T) {
 	}, echo)
 	ask := map[string]string{"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
 	res, _ := do(t, "OPTIONS", b.url+"/v1/exports", ask, nil)
-	if res.StatusCode != 204 || res.Header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
+	if res.StatusCode != http.StatusNoContent || res.Header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
 		res.Header.Get("Access-Control-Allow-Methods") != "GET,POST" || res.Header.Get("Access-Control-Max-Age") != "60" {
 		t.Errorf("preflight: %d %v", res.StatusCode, res.Header)
 	}
 	ask["Origin"] = "https://evil.example"
 	res, _ = do(t, "OPTIONS", b.url+"/v1/exports", ask, nil)
-	if res.StatusCode != 204 || res.Header.Get("Access-Control-Allow-Origin") != "" {
+	if res.StatusCode != http.StatusNoContent || res.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("preflight of a stranger: %d %v", res.StatusCode, res.Header)
 	}
 	res, _ = do(t, "POST", b.url+"/v1/exports", map[string]string{"Origin": "https://app.example"}, nil)
-	if res.StatusCode != 401 || res.Header.Get("Access-Control-Allow-Origin") != "https://app.example" || res.Header.Get("Access-Control-Expose-Headers") != "location" {
+	if res.StatusCode != http.StatusUnauthorized || res.Header.Get("Access-Control-Allow-Origin") != "https://app.example" || res.Header.Get("Access-Control-Expose-Headers") != "location" {
 		t.Errorf("refused request: %d %v", res.StatusCode, res.Header)
 	}
 }

@@ -116,7 +116,7 @@ func Describe(r *http.Request, place Place) (Call, error) {
 		call.describeScheduler(r, in, place)
 	case Events:
 		call.describeEvents(in, place)
-	case Secrets:
+	default:
 		call.describeSecrets(in, place)
 	}
 	return call, nil

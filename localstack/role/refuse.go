@@ -27,6 +27,7 @@ func RefusalOf(service Service, err error) Refusal {
 			r.Status, r.Code = http.StatusForbidden, "AccessDenied"
 		case SQS, Scheduler, Lambda:
 			r.Status = http.StatusForbidden
+		default:
 		}
 		return r
 	case errors.Is(err, ErrTooLarge):
@@ -91,10 +92,10 @@ func (f Refusal) Write(w http.ResponseWriter, r *http.Request, service Service, 
 	}
 	header.Set("X-Amzn-Requestid", requestID)
 	kind := f.Code
-	switch service {
-	case DynamoDB:
+	if service == DynamoDB {
 		kind = dynamoPrefix(f.Code) + f.Code
-	case SQS:
+	}
+	if service == SQS {
 		kind = "com.amazonaws.sqs#" + f.Code
 		header.Set("X-Amzn-Query-Error", queryCode(f.Code)+";Sender")
 	}

@@ -80,7 +80,7 @@ func (c *Call) describeDelete(r *http.Request, arn string) error {
 	var in struct {
 		Object []struct{ Key string }
 	}
-	if err := xml.Unmarshal(body, &in); err != nil {
+	if xml.Unmarshal(body, &in) != nil {
 		c.need("DeleteObject", arn+"/*")
 		return nil // the store says what is wrong with it
 	}

@@ -176,10 +176,10 @@ func (e *Engine) Run(ctx context.Context) error {
 			s3api.WithOnListen(func() { e.readyOnce.Do(func() { close(e.ready) }) }),
 		},
 	})
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("serve object store in %s: %w", e.dir, err)
+	if ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("serve object store in %s: %w", e.dir, err)
 }
 
 // Ready returns once requests are answered, or with an error when Run did not
@@ -230,7 +230,7 @@ func (e *Engine) newProxy() *httputil.ReverseProxy {
 // no news, everything else is logged.
 func (e *Engine) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
-		e.opt.Logger.Warn("object store did not answer", "method", r.Method, "path", r.URL.Path, "error", err)
+		e.opt.Logger.WarnContext(r.Context(), "object store did not answer", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(http.StatusServiceUnavailable)
