@@ -26,7 +26,11 @@ const contract = `{
 
 // table is a source in memory: rows with ids from 1, in shards of a few, read in smaller batches still. A wide one has
 // rows of a megabyte, so that a shard has several parts.
-type table struct{ wide bool }
+type table struct {
+	wide bool
+	// fault decides about each read.
+	fault func() error
+}
 
 const (
 	tableShards    = 3
@@ -69,6 +73,9 @@ func (t table) Plan(context.Context, row.Query, source.PlanOptions) (source.Plan
 
 // Read fills a batch with at most four rows.
 func (t table) Read(ctx context.Context, q row.Query, r row.Range, after row.Key, _ source.Limit, b *row.Batch) error {
+	if err := t.fault(); err != nil {
+		return err
+	}
 	b.Reset(len(q.Columns) + len(q.Key))
 	begin, err := first(r.From, after)
 	if err != nil {
