@@ -38,7 +38,7 @@ func TestEveryDisturbedRunEndsWithTheUndisturbedFile(t *testing.T) {
 	first, last := seeds(t)
 	for seed := first; seed <= last; seed++ {
 		// Shards of several parts cost bytes, so fewer runs have them.
-		wide := seed%25 == 0
+		wide := seed%50 == 0
 		r := newRun(t, seed, wide)
 		r.export()
 		r.check(calm[wide])
@@ -52,7 +52,7 @@ func seeds(t *testing.T) (first, last uint64) {
 	t.Helper()
 	text := os.Getenv(seedsVariable)
 	if text == "" {
-		return 1, 500
+		return 1, 400
 	}
 	from, to, span := strings.Cut(text, "-")
 	if !span {
