@@ -58,7 +58,7 @@ func Open(dir string, opt Options) (*Engine, error) {
 	}
 	path := filepath.Join(dir, "dynamodb.db")
 	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout: lockWait, NoSync: true, NoFreelistSync: true,
+		Timeout: lockWait, NoSync: true, NoGrowSync: true, NoFreelistSync: true,
 		FreelistType: bolt.FreelistMapType, InitialMmapSize: initialMmapBytes,
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -31,7 +30,7 @@ type cloud struct {
 func options(now func() time.Time) dynamodb.Options {
 	return dynamodb.Options{
 		Now: now, Region: "us-east-1", AccountID: "000000000000",
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger: slog.New(slog.DiscardHandler),
 	}
 }
 

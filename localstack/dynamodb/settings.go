@@ -1,7 +1,6 @@
 package dynamodb
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -96,9 +95,9 @@ func (s *trees) createIndex(t *table, in indexInput, definitions []attributeDefi
 	if _, err := s.tx.CreateBucket(t.indexBucket(x)); err != nil {
 		return fmt.Errorf("create the tree of index %s: %w", x.Name, err)
 	}
-	return s.each(t, func(item value.Item) error {
+	return s.fill(t, t.indexBucket(x), func(item value.Item) entry {
 		key, indexBytes := t.entryKey(x, item)
-		return s.move(t.indexBucket(x), nil, key, binary.AppendUvarint(nil, uint64(indexBytes)))
+		return entry{key, entryContent(indexBytes)}
 	})
 }
 
@@ -109,21 +108,6 @@ func (s *trees) deleteIndex(t *table, name string) error {
 	}
 	t.Indexes = slices.DeleteFunc(t.Indexes, func(other *index) bool { return other == x })
 	return s.tx.DeleteBucket(t.indexBucket(x))
-}
-
-// each calls f for every item of a table; f must not write to the table's items.
-func (s *trees) each(t *table, f func(value.Item) error) error {
-	items, err := s.bucket(t.itemsBucket())
-	if err != nil {
-		return err
-	}
-	return items.ForEach(func(_, stored []byte) error {
-		item, err := value.ReadItem(stored)
-		if err != nil {
-			return fmt.Errorf("read an item of table %s: %w", t.Name, err)
-		}
-		return f(item)
-	})
 }
 
 type backupsInput struct {

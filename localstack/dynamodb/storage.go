@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -51,6 +52,9 @@ func (t *table) entryKey(x *index, item value.Item) (key []byte, indexBytes int)
 	indexBytes = len(key)
 	return t.Key.append(key, item), indexBytes
 }
+
+// entryContent is what an index keeps with a key: where the key of the item begins.
+func entryContent(indexBytes int) []byte { return binary.AppendUvarint(nil, uint64(indexBytes)) }
 
 // expiryKey is the stored key of an item's time to live, nil when it has none: eight bytes of
 // seconds since 1970, then the key of the item in its table.
@@ -125,7 +129,7 @@ func (s *trees) replace(t *table, key []byte, old, next value.Item) error {
 	for _, x := range t.Indexes {
 		before, _ := t.entryKey(x, old)
 		after, indexBytes := t.entryKey(x, next)
-		if err := s.move(t.indexBucket(x), before, after, binary.AppendUvarint(nil, uint64(indexBytes))); err != nil {
+		if err := s.move(t.indexBucket(x), before, after, entryContent(indexBytes)); err != nil {
 			return err
 		}
 	}
@@ -155,6 +159,47 @@ func (s *trees) move(bucket, before, after, content []byte) error {
 		}
 	}
 	return nil
+}
+
+// entry is one key and its content of a tree.
+type entry struct{ key, content []byte }
+
+// fill puts entries, those of the items of a table say, into an empty tree. They go in
+// ascending order: bbolt splits pages only at the commit, and inserting amid one page that
+// grows with every entry would take quadratic time.
+func (s *trees) fill(t *table, bucket []byte, of func(value.Item) entry) error {
+	var entries []entry
+	err := s.each(t, func(item value.Item) {
+		if made := of(item); made.key != nil {
+			entries = append(entries, made)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return bytes.Compare(a.key, b.key) })
+	for _, made := range entries {
+		if err := s.move(bucket, nil, made.key, made.content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls f for every item of a table.
+func (s *trees) each(t *table, f func(value.Item)) error {
+	items, err := s.bucket(t.itemsBucket())
+	if err != nil {
+		return err
+	}
+	return items.ForEach(func(_, stored []byte) error {
+		item, err := value.ReadItem(stored)
+		if err != nil {
+			return fmt.Errorf("read an item of table %s: %w", t.Name, err)
+		}
+		f(item)
+		return nil
+	})
 }
 
 // view runs a reader on one committed state.

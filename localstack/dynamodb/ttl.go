@@ -72,9 +72,7 @@ func (s *trees) rebuildExpiry(t *table) error {
 	if _, err := s.tx.CreateBucket(t.expiryBucket()); err != nil {
 		return fmt.Errorf("create the times to live of table %s: %w", t.Name, err)
 	}
-	return s.each(t, func(item value.Item) error {
-		return s.move(t.expiryBucket(), nil, t.expiryKey(item), nil)
-	})
+	return s.fill(t, t.expiryBucket(), func(item value.Item) entry { return entry{key: t.expiryKey(item)} })
 }
 
 type describeTimeToLiveOutput struct {

@@ -264,12 +264,12 @@ func readOrdered(src []byte) (Decimal, []byte, error) {
 	if src[0] == orderZero {
 		return Decimal{}, src[1:], nil
 	}
+	if len(src) < 3 || src[0] != orderNegative && src[0] != orderPositive {
+		return Decimal{}, nil, errCorrupt
+	}
 	flip := byte(0)
 	if src[0] == orderNegative {
 		flip = 0xFF
-	}
-	if len(src) < 3 {
-		return Decimal{}, nil, errCorrupt
 	}
 	exp := int16(src[1]^flip) + exponentMin
 	var digits [digitsMax]byte
@@ -278,6 +278,9 @@ func readOrdered(src []byte) (Decimal, []byte, error) {
 		pair := src[i] ^ flip
 		if pair == 0 {
 			text := strings.TrimRight(string(digits[:n]), "0")
+			if text == "" || text[0] == '0' {
+				return Decimal{}, nil, errCorrupt
+			}
 			return Decimal{digits: text, exp: exp, negative: flip != 0}, src[i+1:], nil
 		}
 		if n+2 > digitsMax || pair > 100 {
