@@ -1,5 +1,6 @@
 // Package cloudtest owns the embedded cloud as tests use it: it builds the localstack program, runs it as a child process
-// on free ports with a data folder of its own and the repository's template, and says where its table and bucket are.
+// on free ports with a data folder of its own and the repository's template, and says where its table and bucket are. Its
+// functions do nothing.
 // With SEALIFT_TEST_ENDPOINT set, tests use that LocalStack-compatible endpoint instead, to which the template has been
 // deployed with "localstack deploy". Only tests import it; start reading at Start.
 package cloudtest
@@ -110,10 +111,7 @@ func launch(t *testing.T) Cloud {
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the embedded cloud in %s: %v\n%s\nmend it, or run: make setup", build.Dir, err, text)
 	}
-	functions := filepath.Join(dir, "functions")
-	if err := os.Mkdir(functions, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	functions := idleFunctions(t, root, dir)
 	log, err := os.Create(filepath.Join(dir, "localstack.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +131,27 @@ func launch(t *testing.T) Cloud {
 		t.Fatalf("the embedded cloud is not ready after %s\n%s", readyWait, tail(log.Name()))
 	}
 	return Cloud{}
+}
+
+// idleFunctions makes a stand-in for every function, which ends as soon as it is started: tests of adapters want the
+// services alone, and nobody else's hands on what they store.
+func idleFunctions(t *testing.T, root, dir string) string {
+	t.Helper()
+	mains, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
+	if err != nil || len(mains) == 0 {
+		t.Fatalf("no functions below %s, %v; run the test in a whole checkout", filepath.Join(root, "functions"), err)
+	}
+	functions := filepath.Join(dir, "functions")
+	if err := os.Mkdir(functions, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for _, main := range mains {
+		name := filepath.Base(filepath.Dir(main))
+		if err := os.WriteFile(filepath.Join(functions, name), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return functions
 }
 
 // ready is the line that the embedded cloud prints when it is usable.
