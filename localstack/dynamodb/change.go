@@ -155,8 +155,12 @@ func (c *change) decide(s *trees) (decided, error) {
 	return d, err
 }
 
-// updated is the item after the update, which begins with the key when there is none yet.
+// updated is the item after the update, which begins with the key when there is none yet;
+// nil when there is none and the update adds nothing.
 func (c *change) updated(old value.Item) (value.Item, error) {
+	if old == nil && c.update != nil && c.update.OnlyTakesAway() {
+		return nil, nil
+	}
 	base := old
 	if base == nil {
 		base = maps.Clone(c.item)

@@ -87,6 +87,49 @@ func TestUpdateCreatesAnItem(t *testing.T) {
 	same(t, c.get(t, "c", "d"), item{"pk": "c", "sk": "d"})
 }
 
+func TestAnUpdateThatOnlyTakesAwayMakesNoItem(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	for _, text := range []string{"REMOVE x", "REMOVE x.y, z[0]", "DELETE x :s", "REMOVE y DELETE x :s"} {
+		var values item
+		if strings.Contains(text, ":s") {
+			values = item{":s": stringSet{"a"}}
+		}
+		out, err := c.update(t.Context(), text, "", nil, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, plains(out.Attributes), item(nil))
+		same(t, c.get(t, "a", "b"), item(nil))
+	}
+}
+
+func TestUpdatedNewShowsWhatIsAtThePathAfterwards(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.put(t, item{"pk": "a", "sk": "b", "m": item{"c": []any{1, 2, 3}}})
+	cases := []struct {
+		text string
+		wish types.ReturnValue
+		want item
+	}{
+		{"SET m.x1 = :v", types.ReturnValueUpdatedOld, nil},
+		{"SET m.x2 = :v", types.ReturnValueUpdatedNew, item{"m": item{"x2": 9}}},
+		{"SET m.c[100] = :v", types.ReturnValueUpdatedNew, nil},
+		{"SET m.x2 = :v REMOVE m.c[1]", types.ReturnValueUpdatedNew, item{"m": item{"c": []any{3}, "x2": 9}}},
+		{"SET z = :v REMOVE m.c[1], m.c[7]", types.ReturnValueUpdatedOld, item{"m": item{"c": []any{3}}}},
+	}
+	for _, tc := range cases {
+		out, err := c.UpdateItem(t.Context(), &sdk.UpdateItemInput{
+			TableName: aws.String("table"), Key: key("a", "b"), UpdateExpression: aws.String(tc.text), ExpressionAttributeValues: avs(item{":v": 9}), ReturnValues: tc.wish,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, plains(out.Attributes), wantItem(tc.want))
+	}
+}
+
 func TestARefusedConditionReturnsTheItemWhenAsked(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)

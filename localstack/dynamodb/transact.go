@@ -63,8 +63,11 @@ func (e *Engine) transactWriteItems(in *transactWriteItemsInput) (*transactWrite
 	usage := newUsage(in.ReturnConsumedCapacity)
 	err = e.update(func(s *trees) error {
 		repeated, err := e.remember(s, in)
-		if err != nil || repeated {
+		if err != nil {
 			return err
+		}
+		if repeated {
+			return reread(s, changes, usage)
 		}
 		return transact(s, changes, usage)
 	})
@@ -153,6 +156,19 @@ func transact(s *trees, changes []*change, usage *usage) error {
 			return err
 		}
 		usage.wrote(d, 2)
+	}
+	return nil
+}
+
+// reread accounts for a transaction that was carried out before, as the reads that finding
+// this out takes.
+func reread(s *trees, changes []*change, usage *usage) error {
+	for _, c := range changes {
+		item, err := s.item(c.table, c.key)
+		if err != nil {
+			return err
+		}
+		usage.read(c.table, nil, item.Size(), 2)
 	}
 	return nil
 }

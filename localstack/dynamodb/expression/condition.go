@@ -118,7 +118,7 @@ func (p *parser) not() (term, error) {
 		return p.comparison()
 	}
 	p.count()
-	t, err := p.comparison()
+	t, err := p.not()
 	if err != nil {
 		return term{}, err
 	}
@@ -251,7 +251,7 @@ func (p *parser) checkOrdered(operator string, operands ...operand) {
 	for _, o := range operands {
 		switch kind := o.staticKind(); kind {
 		case value.Absent, value.String, value.Number, value.Binary:
-		case value.Bool, value.Null, value.StringSet, value.NumberSet, value.BinarySet, value.List, value.Map:
+		default:
 			p.note("Incorrect operand type for operator or function; operator or function: %s, operand type: %s", operator, kind)
 		}
 	}

@@ -29,8 +29,6 @@ func (t token) is(text string) bool {
 		return t.text == text
 	case wordToken:
 		return strings.EqualFold(t.text, text)
-	case endToken, nameToken, valueToken, digitsToken, badToken:
-		return false
 	default:
 		return false
 	}

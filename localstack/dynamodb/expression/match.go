@@ -157,8 +157,6 @@ func size(v value.Value) value.Value {
 		return value.OfInt(int64(len(v.Elems())))
 	case value.Map:
 		return value.OfInt(int64(len(v.Attrs())))
-	case value.Absent, value.Number, value.Bool, value.Null:
-		return value.Value{}
 	default:
 		return value.Value{}
 	}

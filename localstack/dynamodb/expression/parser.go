@@ -118,8 +118,6 @@ func (o operand) staticKind() value.Kind {
 			return value.Number
 		}
 		return value.Absent
-	case pathForm:
-		return value.Absent
 	default:
 		return value.Absent
 	}
@@ -138,8 +136,6 @@ func (p *parser) operand() (operand, error) {
 	case nameToken:
 		path, err := p.path()
 		return operand{form: pathForm, path: path}, err
-	case endToken, digitsToken, markToken, badToken:
-		return operand{}, p.syntax()
 	default:
 		return operand{}, p.syntax()
 	}
@@ -221,8 +217,6 @@ func (p *parser) name() (string, error) {
 		}
 		p.scope.usedNames[t.text] = true
 		return name, nil
-	case endToken, valueToken, digitsToken, markToken, badToken:
-		return "", p.syntax()
 	default:
 		return "", p.syntax()
 	}

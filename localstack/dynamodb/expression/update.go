@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"slices"
 	"strings"
 
 	"sealift/localstack/dynamodb/value"
@@ -72,6 +73,12 @@ func (u *Update) Heads() []string { return u.touched.Heads() }
 // return it.
 func (u *Update) Touched(item value.Item) value.Item { return u.touched.Of(item) }
 
+// OnlyTakesAway tells whether the update has no SET and no ADD. Of an item that does not
+// exist such an update makes none, whatever its paths.
+func (u *Update) OnlyTakesAway() bool {
+	return !slices.ContainsFunc(u.actions, func(a action) bool { return a.verb == setVerb || a.verb == addVerb })
+}
+
 func (p *parser) section(u *Update) error {
 	var read func() (action, error)
 	switch t := p.peek(); {
@@ -136,8 +143,6 @@ func longName(kind value.Kind) string {
 		return "LIST"
 	case value.Map:
 		return "MAP"
-	case value.Absent, value.Null, value.StringSet, value.NumberSet, value.BinarySet:
-		return kind.String()
 	default:
 		return kind.String()
 	}
@@ -197,6 +202,9 @@ func (p *parser) checkUpdateCall(o operand) {
 		return
 	}
 	for _, arg := range o.args {
+		if arg.form == callForm && arg.function == "list_append" {
+			p.note("The function is not allowed to be used this way in an expression; function: list_append")
+		}
 		p.checkUpdateCall(arg)
 	}
 	switch o.function {

@@ -40,8 +40,6 @@ func appendValue(dst []byte, v Value) []byte {
 		return dst
 	case Map:
 		return AppendItem(dst, v.attrs)
-	case Absent, Null:
-		return dst
 	default:
 		return dst
 	}
@@ -115,8 +113,6 @@ func readValue(src []byte, depth int) (Value, []byte, error) {
 		v.elems, src, err = readElems(src, depth)
 	case Map:
 		v.attrs, src, err = readItem(src, depth)
-	case Absent:
-		err = errCorrupt
 	default:
 		err = errCorrupt
 	}

@@ -83,9 +83,8 @@ func (v Value) appendJSON(dst []byte) []byte {
 		dst = append(dst, ']')
 	case Map:
 		dst = v.attrs.appendJSON(dst)
-	case String, Number, Binary, Absent:
-		dst = v.appendScalar(dst)
 	default:
+		dst = v.appendScalar(dst)
 	}
 	return append(dst, '}')
 }
@@ -102,8 +101,6 @@ func (v Value) appendScalar(dst []byte) []byte {
 		return append(dst, '"')
 	case String:
 		return appendQuoted(dst, v.text)
-	case Absent, Bool, Null, StringSet, NumberSet, BinarySet, List, Map:
-		return append(dst, "null"...)
 	default:
 		return append(dst, "null"...)
 	}
@@ -274,8 +271,6 @@ func (s *scanner) content(kind Kind, depth int) (Value, error) {
 	case Map:
 		attrs, err := s.attrs(depth + 1)
 		return OfMap(attrs), err
-	case Absent:
-		return Value{}, nil
 	default:
 		return Value{}, nil
 	}
@@ -327,8 +322,6 @@ func (s *scanner) scalar(kind Kind) (Value, error) {
 			return Value{}, shape("a binary value can not be converted to a Blob: %v", err)
 		}
 		return Value{kind: Binary, text: string(raw)}, nil
-	case String, Absent, Bool, Null, StringSet, NumberSet, BinarySet, List, Map:
-		return OfString(text), nil
 	default:
 		return OfString(text), nil
 	}
@@ -372,8 +365,6 @@ func emptySet(kind Kind) string {
 		return head + "An string set  may not be empty"
 	case NumberSet:
 		return head + "An number set  may not be empty"
-	case BinarySet, Absent, String, Number, Binary, Bool, Null, List, Map:
-		return head + "Binary sets should not be empty"
 	default:
 		return head + "Binary sets should not be empty"
 	}
@@ -392,9 +383,7 @@ func duplicates(kind Kind, spelled []string) string {
 		return "Input collection contains duplicates"
 	case BinarySet:
 		return "One or more parameter values were invalid: Input collection [" + strings.Join(spelled, ", ") + "]of type BS contains duplicates."
-	case StringSet, Absent, String, Number, Binary, Bool, Null, List, Map:
-		return "One or more parameter values were invalid: Input collection [" + strings.Join(spelled, ", ") + "] contains duplicates."
 	default:
-		return "Input collection contains duplicates"
+		return "One or more parameter values were invalid: Input collection [" + strings.Join(spelled, ", ") + "] contains duplicates."
 	}
 }

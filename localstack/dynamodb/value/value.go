@@ -83,8 +83,6 @@ func (k Kind) member() Kind {
 		return Number
 	case BinarySet:
 		return Binary
-	case Absent, String, Number, Binary, Bool, Null, List, Map:
-		return Absent
 	default:
 		return Absent
 	}
@@ -189,8 +187,6 @@ func (v Value) Compare(o Value) (order int, ok bool) {
 		return cmp.Compare(v.text, o.text), true
 	case Number:
 		return v.number.Compare(o.number), true
-	case Absent, Bool, Null, StringSet, NumberSet, BinarySet, List, Map:
-		return 0, false
 	default:
 		return 0, false
 	}
