@@ -119,7 +119,7 @@ func applyFailed(err error, m manifest.Manifest, rest int) error {
 		err = fmt.Errorf("%w\napplying definitions needs a token with the role sealift:operator", err)
 	}
 	if rest > 0 {
-		err = fmt.Errorf("%w\n%d definitions after it were not applied; mend this one and run the command again", err, rest)
+		err = fmt.Errorf("%w\n%d definitions after it were not applied", err, rest)
 	}
 	return &ending{exit: exit, err: err}
 }

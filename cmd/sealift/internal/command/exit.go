@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"syscall"
@@ -73,7 +74,7 @@ func exitOfCall(err *client.Error) int {
 		return exitNotFound
 	case err.Status == http.StatusConflict || err.Status == http.StatusGone:
 		return exitConflict
-	case err.Status == 0 || err.Status == http.StatusTooManyRequests || err.Status >= http.StatusInternalServerError:
+	case err.Status < http.StatusBadRequest || err.Status == http.StatusTooManyRequests || err.Status >= http.StatusInternalServerError:
 		return exitUnavailable
 	}
 	return exitRefused
@@ -88,7 +89,14 @@ func (a *app) report(err error) {
 		_ = a.err.json(problem(err))
 		return
 	}
-	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+	text := err.Error()
+	var faults manifest.Faults
+	if errors.As(err, &faults) {
+		// Editors find the places when each stands at the beginning of its line.
+		a.err.printf("%s\n", faults)
+		text = fmt.Sprintf("faults in the definitions: %d; mend them and run the command again", len(faults)) + strings.TrimPrefix(text, faults.Error())
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	a.err.printf("sealift: %s\n", lines[0])
 	for _, line := range lines[1:] {
 		a.err.printf("  %s\n", line)

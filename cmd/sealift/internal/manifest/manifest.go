@@ -4,7 +4,6 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -250,10 +249,4 @@ func (m Manifest) fault(pointer, detail string) Fault {
 		}
 		around = around[:cut]
 	}
-}
-
-// Equal reports whether two bodies are the same JSON, white space apart.
-func Equal(a, b []byte) bool {
-	var left, right bytes.Buffer
-	return json.Compact(&left, a) == nil && json.Compact(&right, b) == nil && bytes.Equal(left.Bytes(), right.Bytes())
 }
