@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,8 +23,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 
 	"sealift/localstack/cloud"
-
-	"errors"
 )
 
 // Config says how large the show is and where it happens.
@@ -199,10 +198,10 @@ func (s *stage) sealift(ctx context.Context, token string, want bool, args ...st
 
 // functionStats is what the cloud knows of a function.
 type functionStats struct {
-	Name         string
-	Invocations  int64
-	Errors       int64
-	PeakRSSBytes int64
+	Name         string `json:"name"`
+	Invocations  int64  `json:"invocations"`
+	Errors       int64  `json:"errors"`
+	PeakRSSBytes int64  `json:"peak_rss_bytes"`
 }
 
 func (s *stage) summary(ctx context.Context, p proof, took time.Duration, file string) error {

@@ -34,6 +34,8 @@ type Event struct {
 	Version int64  `json:"version"`
 	From    string `json:"from,omitempty"`
 	To      string `json:"to,omitempty"`
+	// Act tells acts that may happen twice at one version apart; empty for those that can't.
+	Act string `json:"-"`
 	// Reason is a stable code or a person's own words for an act; Detail holds counts and identifiers.
 	Reason string            `json:"reason,omitempty"`
 	Detail map[string]string `json:"detail,omitempty"`

@@ -100,7 +100,7 @@ func newJobFields(j Job, now time.Time) []Field {
 		{"downloads_max", j.DownloadsMax},
 		{"rows_max", j.RowsMax},
 		{FieldTenantKey, TenantKey(j.Tenant)},
-		{FieldCreated, now.UTC().Format("20060102T150405.000") + "#" + j.ID},
+		{FieldCreated, createdKey(now, j.ID)},
 	}
 	return append(fields, due(JobKey(j.ID), now.Add(limits.WakeGrace))...)
 }
@@ -148,7 +148,7 @@ func insertEvent(event audit.Event, suffix string) Write {
 		{"at_ms", event.AtMilli},
 		{"version", event.Version},
 	}
-	optional := []Field{{"from", event.From}, {"to", event.To}, {"reason", event.Reason}}
+	optional := []Field{{"from", event.From}, {"to", event.To}, {"reason", event.Reason}, {"act", event.Act}}
 	for _, field := range optional {
 		if field.Value != "" {
 			fields = append(fields, field)
@@ -157,9 +157,11 @@ func insertEvent(event audit.Event, suffix string) Write {
 	if len(event.Detail) > 0 {
 		fields = append(fields, Field{"detail", encodeJSON(event.Detail)})
 	}
+	applied := []Guard{equal("action", string(event.Action)), equal("at_ms", event.AtMilli), equal("actor", event.Actor)}
+	if event.Act != "" {
+		applied = append(applied, equal("act", event.Act))
+	}
 	return Write{
-		Key: EventKey(event.Job, event.Version, suffix), Insert: true,
-		Guards: []Guard{absent()}, Set: fields,
-		Applied: []Guard{equal("action", string(event.Action)), equal("at_ms", event.AtMilli)},
+		Key: EventKey(event.Job, event.Version, suffix), Insert: true, Guards: []Guard{absent()}, Set: fields, Applied: applied,
 	}
 }

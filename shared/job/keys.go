@@ -103,6 +103,28 @@ func ParseRowKey(key RowKey) (jobID, unitID string, ok bool) {
 	return jobID, unitID, ok && unitID != ""
 }
 
+// createdKey is the value of FieldCreated, by which a tenant's jobs are listed.
+func createdKey(at time.Time, id string) string { return at.UTC().Format(createdLayout) + "#" + id }
+
+const createdLayout = "20060102T150405.000"
+
+// IsCreatedKey reports whether text has the shape of a value of FieldCreated, so that a cursor from outside may be read
+// from.
+func IsCreatedKey(text string) bool {
+	at, id, found := strings.Cut(text, "#")
+	_, err := time.Parse(createdLayout, at)
+	return found && err == nil && len(at) == len(createdLayout) && ValidID(id)
+}
+
+// IsEventSortKey reports whether text has the shape of the sort key of an audit event.
+func IsEventSortKey(text string) bool {
+	number, found := strings.CutPrefix(text, eventPrefix)
+	number, suffix, _ := strings.Cut(number, "#")
+	const most = 128
+	return found && len(number) == 10 && strings.Trim(number, "0123456789") == "" && len(suffix) <= most &&
+		strings.Trim(suffix, "#_0123456789abcdefghijklmnopqrstuvwxyz") == ""
+}
+
 // DueBucket is the partition of the due index that a row belongs to: rows spread over limits.DueBuckets of them.
 func DueBucket(key RowKey) string {
 	hash := fnv.New32a()

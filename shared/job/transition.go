@@ -14,6 +14,8 @@ type Act struct {
 	Actor  string
 	Reason string
 	Now    time.Time
+	// ID tells two acts of one actor in one moment apart, where both may happen: links.
+	ID string
 }
 
 // System is the actor of transitions that no person asked for.
@@ -206,7 +208,7 @@ func (j Job) Sign(act Act) (Change, error) {
 		},
 		insertEvent(audit.Event{
 			Job: j.ID, Tenant: j.Tenant, Action: audit.Signed, Actor: act.Actor, AtMilli: act.Now.UnixMilli(),
-			Version: version, Reason: act.Reason,
+			Version: version, Reason: act.Reason, Act: act.ID,
 		}, ""),
 	}}, nil
 }

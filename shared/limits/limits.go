@@ -29,6 +29,9 @@ const (
 	// RowBytesMax is the largest encoded row that a worker accepts.
 	RowBytesMax = 64 * MiB
 
+	// WorkerGCPercent is by how much a worker's heap may grow over what is in use before garbage is collected.
+	WorkerGCPercent = 25
+
 	// BatchRows and BatchBytes bound one read of a source: whichever is reached first.
 	BatchRows  = 10_000
 	BatchBytes = 4 * MiB

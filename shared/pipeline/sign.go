@@ -48,7 +48,7 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string) (Down
 		if err := s.intact(ctx, j); err != nil {
 			return Download{}, err
 		}
-		change, err := j.Sign(job.Act{Actor: who.Subject, Now: s.Ledger.Now()})
+		change, err := j.Sign(job.Act{ID: s.NewID(), Actor: who.Subject, Now: s.Ledger.Now()})
 		if err != nil {
 			return Download{}, err
 		}
