@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func Decode(text []byte) (Definition, error) {
 	if err := decoder.Decode(&d); err != nil {
 		return Definition{}, invalid(Faults{{Pointer: pointerOf(err), Detail: describe(err)}})
 	}
-	if decoder.More() {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Definition{}, invalid(Faults{{Pointer: "", Detail: "there is more text after the definition"}})
 	}
 	d.fillIn()
@@ -112,7 +113,7 @@ func (c *checker) must(ok bool, pointer, format string, args ...any) {
 func (d Definition) validate() Faults {
 	c := &checker{}
 	c.must(d.Schema == 1, "/schema", "is %d; this release reads 1", d.Schema)
-	c.must(validName(d.Name), "/name", "is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter", d.Name)
+	c.must(ValidName(d.Name), "/name", "is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter", d.Name)
 	c.must(d.Lane == job.Bulk || d.Lane == job.Realtime, "/lane", "is %q; allowed are %q and %q", d.Lane, job.Bulk, job.Realtime)
 	c.must(d.InvalidUTF8 == "fail" || d.InvalidUTF8 == "replace", "/invalid_utf8", "is %q; allowed are fail and replace", d.InvalidUTF8)
 	c.must(d.Consistency.Kind == "cutoff", "/consistency/kind", "is %q; a table can give cutoff", d.Consistency.Kind)
@@ -131,7 +132,7 @@ func (d Definition) validate() Faults {
 
 func (d Definition) validateSource(c *checker) {
 	s := d.Source
-	c.must(validName(s.Connection), "/source/connection", "is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter", s.Connection)
+	c.must(ValidName(s.Connection), "/source/connection", "is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter", s.Connection)
 	c.must(s.Table != "", "/source/table", "is missing")
 	c.must(s.TenantColumn.Name != "", "/source/tenant_column/name", "is missing; every query is restricted to one tenant")
 	c.must(s.TenantColumn.Kind == row.String || s.TenantColumn.Kind == row.Int64, "/source/tenant_column/kind",
@@ -200,7 +201,8 @@ const settleSecondsMax = 86_400
 
 func at(pointer string, index int) string { return fmt.Sprintf("%s/%d", pointer, index) }
 
-func validName(name string) bool {
+// ValidName reports whether name may be that of a definition or connection.
+func ValidName(name string) bool {
 	if name == "" || len(name) > 64 || name[0] < 'a' || name[0] > 'z' {
 		return false
 	}

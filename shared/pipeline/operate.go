@@ -28,6 +28,9 @@ func (o Operator) Apply(ctx context.Context, who policy.Principal, name string, 
 	if err := o.allowed(who); err != nil {
 		return Applied{}, err
 	}
+	if len(body) > limits.RequestBytesMax {
+		return Applied{}, tooLarge(len(body))
+	}
 	d, err := definition.Decode(body)
 	if err != nil {
 		return Applied{}, err
@@ -37,6 +40,10 @@ func (o Operator) Apply(ctx context.Context, who policy.Principal, name string, 
 			Detail: "/name is " + d.Name + ", but the definition is applied as " + name}
 	}
 	text := d.Encode()
+	if len(text) > limits.RequestBytesMax {
+		// The canonical form escapes more than its author did; the ledger's rows are bounded.
+		return Applied{}, tooLarge(len(text))
+	}
 	sum := sha256.Sum256([]byte(text))
 	next := job.DefinitionRecord{Name: name, Digest: hex.EncodeToString(sum[:]), Body: text, Actor: who.Subject}
 	for range limits.ConflictTries {
@@ -57,6 +64,10 @@ func (o Operator) Apply(ctx context.Context, who policy.Principal, name string, 
 		}
 	}
 	return Applied{}, job.Errorf(job.Transient, "ledger_contended", "definition %s is being applied by others; try again", name)
+}
+
+func tooLarge(size int) error {
+	return job.Errorf(job.Invalid, "request_too_large", "the definition has %d bytes; at most %d are allowed: shorten titles, or split it", size, limits.RequestBytesMax)
 }
 
 func (o Operator) allowed(who policy.Principal) error {

@@ -62,6 +62,11 @@ func eachUnit(ctx context.Context, ledger Ledger, jobID, from, to string, visit 
 
 // readDefinition reads one applied version; version 0 is the newest.
 func readDefinition(ctx context.Context, ledger Ledger, name string, version int64) (job.DefinitionRecord, definition.Definition, error) {
+	if !definition.ValidName(name) {
+		// The ledger refuses keys beyond its length; no definition has such a name.
+		return job.DefinitionRecord{}, definition.Definition{}, job.Errorf(job.NotFound, "definition_not_found",
+			"there is no definition of that name; names are 1 to 64 of a-z, 0-9, - and _")
+	}
 	key := job.DefinitionKey(name, version)
 	if version == 0 {
 		key = job.DefinitionHeadKey(name)
@@ -71,7 +76,8 @@ func readDefinition(ctx context.Context, ledger Ledger, name string, version int
 		return job.DefinitionRecord{}, definition.Definition{}, err
 	}
 	if len(fields) == 0 {
-		return job.DefinitionRecord{}, definition.Definition{}, job.Errorf(job.NotFound, "definition_not_found", "there is no definition %q", name)
+		return job.DefinitionRecord{}, definition.Definition{}, job.Errorf(job.NotFound, "definition_not_found",
+			"there is no definition %q, or not in that version; the listing of definitions names what there is", name)
 	}
 	record, err := job.DecodeDefinitionRecord(fields)
 	if err != nil {
