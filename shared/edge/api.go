@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -215,12 +214,16 @@ func pageSize(r request, most int) (int, error) {
 	return size, nil
 }
 
-// cursor reads ?cursor=, which is opaque to callers.
-func cursor(r request) (string, error) {
-	text, err := base64.RawURLEncoding.DecodeString(r.query["cursor"])
-	if err != nil || slices.Contains(text, 0) {
+// cursor reads ?cursor=, which is opaque to callers; fits tells whether it is one of this listing.
+func cursor(r request, fits func(string) bool) (string, error) {
+	given := r.query["cursor"]
+	if given == "" {
+		return "", nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(given)
+	if err != nil || !fits(string(text)) {
 		return "", &job.Error{Kind: job.Invalid, Code: "cursor_malformed", Field: "cursor",
-			Detail: "the query parameter cursor is not one that this API gave; begin without it"}
+			Detail: "the query parameter cursor is not a next_cursor of this listing; send it as it was given, or begin without it"}
 	}
 	return string(text), nil
 }

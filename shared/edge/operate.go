@@ -70,7 +70,7 @@ func (h operateRoutes) show(ctx context.Context, r request) (response, error) {
 }
 
 func (h operateRoutes) list(ctx context.Context, r request) (response, error) {
-	after, err := cursor(r)
+	after, err := cursor(r, definition.ValidName)
 	if err != nil {
 		return response{}, err
 	}

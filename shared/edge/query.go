@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sealift/shared/audit"
+	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/pipeline"
 )
@@ -67,7 +68,7 @@ func (h queryRoutes) list(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	after, err := cursor(r)
+	after, err := cursor(r, job.IsCreatedKey)
 	if err != nil {
 		return response{}, err
 	}
@@ -108,7 +109,7 @@ func (h queryRoutes) events(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	after, err := cursor(r)
+	after, err := cursor(r, job.IsEventSortKey)
 	if err != nil {
 		return response{}, err
 	}
