@@ -18,7 +18,8 @@ func status(kind job.Kind, code string) int {
 		return http.StatusConflict
 	case "export_expired":
 		return http.StatusGone
-	case "rights_shrank", "token_incomplete":
+	case "rights_shrank", "downloads_exceeded", "token_incomplete":
+		// No wait cures them, so they are no 429.
 		return http.StatusForbidden
 	case "media_type":
 		return http.StatusUnsupportedMediaType
