@@ -1,13 +1,18 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
+	"unicode/utf8"
 
 	"sealift/shared/job"
+	"sealift/shared/limits"
 	"sealift/shared/pipeline"
 	"sealift/shared/policy"
 )
@@ -34,16 +39,11 @@ func (h cancelRoutes) revoke(ctx context.Context, r request) (response, error) {
 const reasonBytesMax = 500
 
 func (h cancelRoutes) end(ctx context.Context, r request, end ending) (response, error) {
-	var body struct {
-		Reason string `json:"reason"`
+	reason, err := readReason(r.body)
+	if err != nil {
+		return response{}, err
 	}
-	if len(r.body) > 0 {
-		if err := json.Unmarshal(r.body, &body); err != nil || len(body.Reason) > reasonBytesMax {
-			return response{}, &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: "/reason",
-				Detail: `the body must be empty or a JSON object with a reason of at most ` + strconv.Itoa(reasonBytesMax) + ` bytes, as in {"reason": "not needed any more"}`}
-		}
-	}
-	j, err := end(ctx, r.who, r.path["id"], body.Reason)
+	j, err := end(ctx, r.who, r.path["id"], reason)
 	if err != nil {
 		if job.KindOf(err) == job.Fenced {
 			err = &stateConflict{state: j.State, err: err}
@@ -55,6 +55,38 @@ func (h cancelRoutes) end(ctx context.Context, r request, end ending) (response,
 		return response{}, err
 	}
 	return response{status: http.StatusOK, body: shown}, nil
+}
+
+// readReason reads the optional body. A misspelt reason is refused rather than lost: it belongs into the audit.
+func readReason(body []byte) (string, error) {
+	if len(body) > limits.RequestBytesMax {
+		return "", job.Errorf(job.Invalid, "request_too_large", "the body has %d bytes; at most %d are allowed", len(body), limits.RequestBytesMax)
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return "", nil
+	}
+	var asked struct {
+		Reason string `json:"reason"`
+	}
+	if err := decodeOnly(body, &asked); err != nil || !utf8.Valid(body) || len(asked.Reason) > reasonBytesMax {
+		return "", &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: "/reason", Err: err,
+			Detail: `the body must be empty or a JSON object in UTF-8 with nothing but a reason of at most ` + strconv.Itoa(reasonBytesMax) +
+				` bytes, as in {"reason": "not needed any more"}`}
+	}
+	return asked.Reason, nil
+}
+
+// decodeOnly reads one JSON value without unknown fields and nothing after it.
+func decodeOnly(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after the JSON value")
+	}
+	return nil
 }
 
 type ending func(ctx context.Context, who policy.Principal, id, reason string) (job.Job, error)

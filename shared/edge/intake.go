@@ -99,9 +99,7 @@ func (i Intake) create(ctx context.Context, principal, deliveryID string, text [
 		return "", job.Errorf(job.Invalid, "request_too_large", "the request has %d bytes; at most %d are allowed", len(text), limits.RequestBytesMax)
 	}
 	var asked intent
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&asked); err != nil {
+	if err := decodeOnly(text, &asked); err != nil {
 		return "", job.Errorf(job.Invalid, "request_malformed", "the request must be a JSON object of tenant, idempotency_key and request: %w", err)
 	}
 	who, err := i.Upstreams.who(principal, asked.Tenant)
