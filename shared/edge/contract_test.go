@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"encoding/base64"
 	"io"
 	"net/http"
 	"net/url"
@@ -114,8 +115,13 @@ func (c contract) accepts(event events.APIGatewayV2HTTPRequest) (bool, []*errors
 
 func httpRequest(event events.APIGatewayV2HTTPRequest) *http.Request {
 	method, _, _ := strings.Cut(event.RouteKey, " ")
+	body := event.Body
+	if event.IsBase64Encoded {
+		plain, _ := base64.StdEncoding.DecodeString(body)
+		body = string(plain)
+	}
 	request := &http.Request{
-		Method: method, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(event.Body)),
+		Method: method, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)),
 		URL: &url.URL{Scheme: "http", Host: "127.0.0.1:4000", Path: event.RawPath, RawQuery: event.RawQueryString},
 	}
 	for name, value := range event.Headers {

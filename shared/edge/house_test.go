@@ -34,8 +34,18 @@ type house struct {
 	world *sim.World
 	log   *lockedBuffer
 	// table is the path of the orders; empty until the first job runs.
-	table  string
-	nextID func() string
+	table string
+	// ledger is what create is given, when it is not the world's.
+	ledger pipeline.Ledger
+	// last is the event that was handed over last.
+	last events.APIGatewayV2HTTPRequest
+}
+
+// contended is a ledger in which somebody else's create is always a moment ahead.
+type contended struct{ pipeline.Ledger }
+
+func (contended) Apply(_ context.Context, change job.Change) error {
+	return &job.Refused{Change: change.Name(), Old: map[int]job.Fields{}}
 }
 
 func newHouse(t *testing.T, opt sim.Options) *house {
@@ -43,7 +53,8 @@ func newHouse(t *testing.T, opt sim.Options) *house {
 	if opt.PartBytesMin == 0 {
 		opt.PartBytesMin = 1
 	}
-	h := &house{t: t, world: sim.New(opt), log: &lockedBuffer{}, nextID: edge.NewJobID}
+	h := &house{t: t, world: sim.New(opt), log: &lockedBuffer{}}
+	h.ledger = h.world.Ledger
 	t.Cleanup(func() {
 		for _, violation := range h.world.Violations() {
 			t.Errorf("violation: %s", violation)
@@ -68,7 +79,7 @@ func (h *house) apply(definition string) {
 func (h *house) logger() *slog.Logger { return edge.Logger(h.log, slog.LevelDebug) }
 
 func (h *house) creator() pipeline.Creator {
-	return pipeline.Creator{Ledger: h.world.Ledger, Queue: h.world.Queue, NewID: h.nextID}
+	return pipeline.Creator{Ledger: h.ledger, Queue: h.world.Queue, NewID: edge.NewJobID}
 }
 
 // apis are the functions' handlers, by the route that the template gives them.
@@ -182,6 +193,7 @@ func (h *house) hand(event events.APIGatewayV2HTTPRequest) events.APIGatewayV2HT
 		h.t.Fatalf("%s: the handler failed: %v", event.RouteKey, err)
 	}
 	describes(h.t, event, answer)
+	h.last = event
 	return answer
 }
 
