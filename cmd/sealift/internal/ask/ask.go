@@ -81,7 +81,7 @@ func delimiter(text string) string {
 
 // instant lets a day stand for its midnight in the zone; everything else is sent as it is, for the API to judge.
 func instant(flag, text, zone string) (string, error) {
-	if _, err := time.Parse(time.DateOnly, text); err != nil {
+	if !isDay(text) {
 		return text, nil
 	}
 	if zone == "" {
@@ -96,4 +96,9 @@ func instant(flag, text, zone string) (string, error) {
 		return "", fmt.Errorf("%s: %w", flag, err)
 	}
 	return day.Format(time.RFC3339), nil
+}
+
+func isDay(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
 }

@@ -39,7 +39,7 @@ type System struct {
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, system System) int {
 	a := &app{system: system, out: &printer{w: system.Stdout}, err: &printer{w: system.Stderr}}
-	root := a.root()
+	root := a.root() //nolint:contextcheck // the context reaches each command through cobra
 	root.SetArgs(system.Args)
 	root.SetIn(system.Stdin)
 	root.SetOut(system.Stdout)

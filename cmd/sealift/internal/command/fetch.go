@@ -278,7 +278,7 @@ func (a *app) verified(path string, report verify.Report) error {
 
 // patient reads a file until the context is done.
 type patient struct {
-	ctx context.Context //nolint:containedctx // it lives as long as one call
+	ctx context.Context
 	f   *os.File
 }
 

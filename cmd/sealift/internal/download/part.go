@@ -102,7 +102,7 @@ func (p *part) publish(file string, force bool) error {
 	}
 	folder, err := os.Open(filepath.Dir(file))
 	if err != nil {
-		return nil //nolint:nilerr // the file is in place; a folder that can't be opened can't be synced either
+		return nil // the file is in place; a folder that can't be opened can't be synced either
 	}
 	defer func() { _ = folder.Close() }()
 	// Not every system can sync a folder; the file's bytes are on the disk in any case.

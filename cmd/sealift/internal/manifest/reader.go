@@ -100,8 +100,8 @@ func (r *reader) list(n *ast.SequenceNode, pointer string, want reflect.Type, de
 
 func (r *reader) scalar(node ast.Node, pointer string, want reflect.Type) any {
 	var value any
-	have := ""
-	kinds := []reflect.Kind{}
+	var have string
+	var kinds []reflect.Kind
 	switch n := node.(type) {
 	case *ast.StringNode:
 		value, have, kinds = n.Value, "text", []reflect.Kind{reflect.String}

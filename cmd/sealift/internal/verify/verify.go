@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -225,7 +226,7 @@ func newSegmenter(r io.Reader, segments []pipeline.ReceiptSegment, progress func
 // Read passes bytes through and remembers an error of the stream, so that it isn't taken for a fault of the content.
 func (s *segmenter) Read(data []byte) (int, error) {
 	n, err := s.r.Read(data)
-	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract is this very value
+	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
 	s.crc64 = s.crc64.Append(data[:n])
