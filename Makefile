@@ -50,7 +50,7 @@ race: build ## Run every test under the race detector.
 	@cd localstack && CGO_ENABLED=1 go test -race ./...
 
 golden: ## Rewrite the golden files; look at the difference before you commit it.
-	@SEALIFT_GOLDEN=write go test ./shared/... -run Golden
+	@SEALIFT_GOLDEN=write go test ./shared/... ./cmd/... -run Golden
 
 demo: build ## Run one export of ROWS=1000000 rows, whole, on the embedded cloud.
 	@bin/localstack demo --rows $(ROWS)

@@ -1,0 +1,264 @@
+package snapshot_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"sealift/shared/definition"
+	"sealift/shared/job"
+	"sealift/shared/policy"
+	"sealift/shared/snapshot"
+)
+
+const orders = `{"name": "orders",
+  "source": {"connection": "shop", "table": "orders", "tenant_column": {"name": "tenant_id", "kind": "string"},
+    "time_column": {"name": "placed_at", "kind": "timestamp"}, "key": [{"name": "placed_at", "kind": "timestamp"}, {"name": "id", "kind": "int64"}]},
+  "consistency": {"kind": "cutoff", "promise": "as read"},
+  "columns": [
+    {"name": "id", "kind": "int64", "filter": ["eq", "in", "gt"]},
+    {"name": "amount", "kind": "decimal", "filter": ["ge", "in"]},
+    {"name": "status", "kind": "string", "filter": ["eq", "in", "is_null"]},
+    {"name": "gift", "kind": "bool", "filter": ["eq"]},
+    {"name": "day", "kind": "date", "filter": ["eq"]},
+    {"name": "placed_at", "kind": "timestamp", "filter": ["ge"]},
+    {"name": "email", "kind": "string", "filter": ["eq"], "mask": {"kind": "redact", "unless": ["pii"]}},
+    {"name": "cost", "kind": "decimal", "filter": ["ge"], "roles": ["finance"]}],
+  "limits": {"span_days_max": 31}}`
+
+func now() time.Time { return time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC) }
+
+func ordersDefinition(t *testing.T) definition.Definition {
+	t.Helper()
+	d, err := definition.Decode([]byte(orders))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func freeze(t *testing.T, request string, who policy.Principal) (snapshot.Snapshot, snapshot.Request, error) {
+	t.Helper()
+	asked, err := snapshot.Decode([]byte(request))
+	if err != nil {
+		t.Fatalf("decode %s: %v", request, err)
+	}
+	s, err := snapshot.Freeze(asked, ordersDefinition(t), 3, who, now())
+	return s, asked, err
+}
+
+func alice() policy.Principal { return policy.Principal{Tenant: "acme", Subject: "alice"} }
+
+const base = `{"definition": "orders", "purpose": "audit", "span": {"from": "2026-04-01T00:00:00Z", "to": "2026-04-30T00:00:00Z"}%s}`
+
+func with(more string) string { return strings.Replace(base, "%s", more, 1) }
+
+func TestTheDigestIgnoresSpellingAndNothingElse(t *testing.T) {
+	t.Parallel()
+	reference := with(`, "columns": ["id", "status"], "filters": [{"column": "amount", "op": "ge", "value": 12.5}, {"column": "status", "op": "in", "values": ["paid", "new"]}]`)
+	same := map[string]string{
+		"field order":            `{"filters": [{"op": "ge", "column": "amount", "value": 12.5}, {"values": ["paid", "new"], "column": "status", "op": "in"}], "columns": ["id", "status"], "span": {"to": "2026-04-30T00:00:00Z", "from": "2026-04-01T00:00:00Z"}, "purpose": "audit", "definition": "orders"}`,
+		"white space":            strings.ReplaceAll(reference, " ", "\n\t"),
+		"number spelling":        strings.Replace(reference, "12.5", "1.250e1", 1),
+		"a number as text":       strings.Replace(reference, "12.5", `"12.50"`, 1),
+		"filter order":           with(`, "columns": ["id", "status"], "filters": [{"column": "status", "op": "in", "values": ["new", "paid", "new"]}, {"column": "amount", "op": "ge", "value": 12.5}]`),
+		"an offset of the span":  strings.Replace(reference, "2026-04-01T00:00:00Z", "2026-04-01T08:00:00+08:00", 1),
+		"a default spelled out":  strings.Replace(reference, `"purpose"`, `"zone": "UTC", "format": {"type": "csv", "compression": "gzip", "delimiter": ","}, "purpose"`, 1),
+		"the same filter twice":  with(`, "columns": ["id", "status"], "filters": [{"column": "amount", "op": "ge", "value": 12.5}, {"column": "amount", "op": "ge", "value": 12.50}, {"column": "status", "op": "in", "values": ["paid", "new"]}]`),
+		"space around a purpose": strings.Replace(reference, `"audit"`, `" audit "`, 1),
+	}
+	want, asked, err := freeze(t, reference, alice())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, request := range same {
+		got, again, err := freeze(t, request, alice())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got.Digest() != want.Digest() || got.RequestDigest(again) != want.RequestDigest(asked) {
+			t.Errorf("%s changes the digest:\n%s\n%s", name, got.Encode(), want.Encode())
+		}
+	}
+	other := map[string]string{
+		"columns":      strings.Replace(reference, `["id", "status"]`, `["id", "amount"]`, 1),
+		"column order": strings.Replace(reference, `["id", "status"]`, `["status", "id"]`, 1),
+		"a value":      strings.Replace(reference, "12.5", "12.51", 1),
+		"the span":     strings.Replace(reference, "2026-04-30", "2026-04-29", 1),
+		"the zone":     strings.Replace(reference, `"purpose"`, `"zone": "Asia/Shanghai", "purpose"`, 1),
+		"the format":   strings.Replace(reference, `"purpose"`, `"format": {"type": "jsonl"}, "purpose"`, 1),
+		"the null":     strings.Replace(reference, `"purpose"`, `"format": {"null": "N/A"}, "purpose"`, 1),
+		"the purpose":  strings.Replace(reference, `"audit"`, `"report"`, 1),
+		"as_of":        strings.Replace(reference, `"purpose"`, `"as_of": "2026-04-29T00:00:00Z", "purpose"`, 1),
+	}
+	for name, request := range other {
+		got, again, err := freeze(t, request, alice())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got.Digest() == want.Digest() || got.RequestDigest(again) == want.RequestDigest(asked) {
+			t.Errorf("%s does not change the digest", name)
+		}
+	}
+	bob, asked2, err := freeze(t, reference, policy.Principal{Tenant: "globex", Subject: "alice"})
+	if err != nil || bob.RequestDigest(asked2) == want.RequestDigest(asked) {
+		t.Errorf("another tenant has the same digest (%v)", err)
+	}
+}
+
+func TestAMaskChangesTheDigest(t *testing.T) {
+	t.Parallel()
+	request := with(`, "columns": ["id", "email"]`)
+	masked, _, err := freeze(t, request, alice())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear, _, err := freeze(t, request, policy.Principal{Tenant: "acme", Subject: "alice", Roles: []string{"pii"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if masked.Columns[1].Mask != definition.MaskRedact || clear.Columns[1].Mask != "" || masked.Digest() == clear.Digest() {
+		t.Errorf("masks %q and %q, digests %s and %s", masked.Columns[1].Mask, clear.Columns[1].Mask, masked.Digest(), clear.Digest())
+	}
+}
+
+func TestTheSameWordsLaterAreTheSameRequestButAnotherSnapshot(t *testing.T) {
+	t.Parallel()
+	text := `{"definition": "orders", "purpose": "audit", "span": {"from": "2026-04-20T00:00:00Z"}}`
+	asked, err := snapshot.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := snapshot.Freeze(asked, ordersDefinition(t), 3, alice(), now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, err := snapshot.Freeze(asked, ordersDefinition(t), 4, alice(), now().Add(26*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.RequestDigest(asked) != later.RequestDigest(asked) {
+		t.Error("the request's digest depends on when it is asked")
+	}
+	if first.Digest() == later.Digest() || first.Until != "2026-05-01T12:00:00Z" || later.Until != "2026-05-02T14:00:00Z" {
+		t.Errorf("the cutoffs are %s and %s", first.Until, later.Until)
+	}
+}
+
+func TestTheCutoffNeverPassesNowAndSettles(t *testing.T) {
+	t.Parallel()
+	d := ordersDefinition(t)
+	d.Consistency.SettleSeconds = 600
+	asked, err := snapshot.Decode([]byte(`{"definition": "orders", "purpose": "audit", "span": {"from": "2026-04-20T00:00:00Z", "to": "2026-05-10T00:00:00Z"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snapshot.Freeze(asked, d, 1, alice(), now())
+	if err != nil || s.Until != "2026-05-01T11:50:00Z" || s.AsOf != "2026-05-01T11:50:00Z" {
+		t.Errorf("until %s, as of %s, error %v; want ten minutes before noon", s.Until, s.AsOf, err)
+	}
+}
+
+func TestARefusalNamesTheFieldTheFaultAndWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, request, code, field string
+		says                       []string
+	}{
+		{"an unknown column", with(`, "columns": ["id", "colour"]`), "column_unknown", "/columns/1", []string{`"colour"`, "id, amount, status"}},
+		{"a column twice", with(`, "columns": ["id", "id"]`), "column_twice", "/columns/1", []string{`"id"`}},
+		{"no columns", with(`, "columns": []`), "columns_empty", "/columns", []string{"at least one"}},
+		{"text for a number", with(`, "filters": [{"column": "id", "op": "eq", "value": "abc"}]`), "filter_value", "/filters/0/value", []string{`"abc"`, "whole numbers"}},
+		{"a fraction for a whole number", with(`, "filters": [{"column": "id", "op": "eq", "value": 1.5}]`), "filter_value", "/filters/0/value", []string{"whole numbers"}},
+		{"beyond 64 bits", with(`, "filters": [{"column": "id", "op": "eq", "value": 9223372036854775808}]`), "filter_value", "/filters/0/value", []string{"9223372036854775807"}},
+		{"a number for text", with(`, "filters": [{"column": "status", "op": "eq", "value": 7}]`), "filter_value", "/filters/0/value", []string{"JSON string"}},
+		{"text for a boolean", with(`, "filters": [{"column": "gift", "op": "eq", "value": "true"}]`), "filter_value", "/filters/0/value", []string{"true or false"}},
+		{"a malformed date", with(`, "filters": [{"column": "day", "op": "eq", "value": "2026-13-01"}]`), "filter_value", "/filters/0/value", []string{"YYYY-MM-DD"}},
+		{"an instant without offset", with(`, "filters": [{"column": "placed_at", "op": "ge", "value": "2026-01-01T00:00:00"}]`), "filter_value", "/filters/0/value", []string{"RFC 3339"}},
+		{"an op that the column lacks", with(`, "filters": [{"column": "amount", "op": "lt", "value": 1}]`), "filter_not_allowed", "/filters/0/op", []string{`"lt"`, "ge, in"}},
+		{"an empty in", with(`, "filters": [{"column": "id", "op": "in", "values": []}]`), "filter_value", "/filters/0/values", []string{"1 to 500"}},
+		{"a value for is_null", with(`, "filters": [{"column": "status", "op": "is_null", "value": "x"}]`), "filter_value", "/filters/0", []string{"takes none"}},
+		{"null as a value", with(`, "filters": [{"column": "status", "op": "eq", "value": null}]`), "filter_value", "/filters/0/value", []string{"is_null"}},
+		{"a filter on a masked column", with(`, "filters": [{"column": "email", "op": "eq", "value": "a@example.com"}]`), "filter_not_allowed", "/filters/0/column", []string{"masked"}},
+		{"a span that is too wide", `{"definition": "orders", "purpose": "p", "span": {"from": "2026-01-01T00:00:00Z", "to": "2026-03-01T00:00:00Z"}}`, "span_too_wide", "/span", []string{"59.0 days", "31"}},
+		{"a span backwards", `{"definition": "orders", "purpose": "p", "span": {"from": "2026-02-02T00:00:00Z", "to": "2026-02-01T00:00:00Z"}}`, "span_empty", "/span", []string{"not before"}},
+		{"no span", `{"definition": "orders", "purpose": "p"}`, "span_missing", "/span/from", []string{"2026-01-01T00:00:00Z"}},
+		{"a malformed time", `{"definition": "orders", "purpose": "p", "span": {"from": "yesterday"}}`, "time_malformed", "/span/from", []string{`"yesterday"`, "RFC 3339"}},
+		{"as_of in the future", with(`, "as_of": "2027-01-01T00:00:00Z"`), "as_of_future", "/as_of", []string{"2026-05-01T12:00:00Z"}},
+		{"no purpose", `{"definition": "orders", "span": {"from": "2026-04-01T00:00:00Z"}}`, "purpose_missing", "/purpose", []string{"what the export is for"}},
+		{"an unknown zone", with(`, "zone": "Mars/Olympus"`), "zone_unknown", "/zone", []string{"Mars/Olympus", "Asia/Shanghai"}},
+		{"an unknown format", with(`, "format": {"type": "pdf"}`), "format_not_allowed", "/format/type", []string{`"pdf"`, "csv, jsonl"}},
+		{"an option of another format", with(`, "format": {"type": "jsonl", "bom": true}`), "format_option", "/format/bom", []string{"csv"}},
+		{"a delimiter that is none", with(`, "format": {"delimiter": "x"}`), "format_option", "/format/delimiter", []string{"comma"}},
+		{"a path as file name", with(`, "file_name": "../../etc/passwd"`), "file_name", "/file_name", []string{"slashes"}},
+		{"a file name with a line end", with(`, "file_name": "a\r\nSet-Cookie: b"`), "file_name", "/file_name", []string{"control characters"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := freeze(t, c.request, alice())
+			var e *job.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("error %v, want a refusal", err)
+			}
+			if e.Kind != job.Invalid || e.Code != c.code || e.Field != c.field {
+				t.Errorf("%s %s at %s, want %s at %s", e.Kind, e.Code, e.Field, c.code, c.field)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(e.Detail, text) {
+					t.Errorf("the detail %q does not say %q", e.Detail, text)
+				}
+			}
+		})
+	}
+}
+
+func TestAColumnThatIsHiddenIsRefusedInTheWordsOfOneThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	refusal := func(column string) string {
+		_, _, err := freeze(t, with(`, "columns": ["`+column+`"]`), alice())
+		if err == nil {
+			t.Fatalf("column %s is allowed", column)
+		}
+		return strings.ReplaceAll(err.Error(), column, "COLUMN")
+	}
+	if hidden, missing := refusal("cost"), refusal("nope"); hidden != missing {
+		t.Errorf("hidden: %s\nmissing: %s", hidden, missing)
+	}
+	s, _, err := freeze(t, with(""), alice())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := s.Encode(); strings.Contains(text, "cost") {
+		t.Errorf("the default columns hold the hidden one: %s", text)
+	}
+	if _, _, err := freeze(t, with(`, "columns": ["cost"]`), policy.Principal{Tenant: "acme", Subject: "a", Roles: []string{"finance"}}); err != nil {
+		t.Errorf("with the role: %v", err)
+	}
+}
+
+func TestTheSnapshotReadsBackAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	s, _, err := freeze(t, with(`, "filters": [{"column": "status", "op": "is_null"}], "file_name": "订单,导出 \"Q3\""`), alice())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.FileName != `订单,导出 "Q3".csv.gz` {
+		t.Errorf("file name %q", s.FileName)
+	}
+	again, err := snapshot.Parse(s.Encode())
+	if err != nil || again.Encode() != s.Encode() || again.Digest() != s.Digest() {
+		t.Errorf("read back (%v): %s\nwritten: %s", err, again.Encode(), s.Encode())
+	}
+	var broken *job.Error
+	if _, err := snapshot.Parse(`{"schema": 2}`); !errors.As(err, &broken) || broken.Code != "snapshot_schema" {
+		t.Errorf("a snapshot of another schema gives %v", err)
+	}
+	if !json.Valid([]byte(s.Encode())) {
+		t.Error("the canonical form is not JSON")
+	}
+}
