@@ -27,7 +27,7 @@ func readCases() []testCase {
 		{"two rows of one key are refused in a batch and at its border", twins},
 		{"another tenant's rows are never read, however the tenant is spelled", tenants},
 		{"one row of 30 MB is read alone", hugeRow},
-		{"a hundred rows of 3 MB stay within the byte bound", largeRows},
+		{"forty rows of 3 MB stay within the byte bound", largeRows},
 		{"an ended context cancels", ended},
 		{"a source may be closed twice and then refuses to read", closedTwice},
 		{"missing columns and tables are named by check and read", missing},
@@ -233,7 +233,7 @@ func hugeRow(t *testing.T, f Fixture) {
 }
 
 func largeRows(t *testing.T, f Fixture) {
-	const size, count = 3 << 20, 100
+	const size, count = 3 << 20, 40
 	table := orders(Column{Name: "note", Kind: row.String})
 	f.Create(t, table)
 	note := strings.Repeat("x", size)

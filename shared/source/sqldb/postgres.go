@@ -142,9 +142,12 @@ func (s *postgresSource) prepareQuery(ctx context.Context, q *row.Query) error {
 }
 
 // query runs a statement of few or small rows and calls each with the text of every row's values until it returns an
-// error; NULL is nil. The values are valid during the call.
+// error; NULL is nil. The values are valid during the call. The server bounds the statement by StatementTime; the client
+// waits a little longer, for a server or a network that falls silent.
 func (s *postgresSource) query(ctx context.Context, q *row.Query, st statement, each func(values [][]byte) error) error {
-	result := s.conn.ExecParams(ctx, st.text, parameters(st.args), nil, nil, nil)
+	bounded, cancel := context.WithTimeout(ctx, StatementTime+LockTime)
+	defer cancel()
+	result := s.conn.ExecParams(bounded, st.text, parameters(st.args), nil, nil, nil)
 	var failed error
 	for result.NextRow() {
 		if failed == nil {
@@ -181,6 +184,8 @@ func (s *postgresSource) Read(ctx context.Context, q row.Query, r row.Range, aft
 	}
 	reader := newPostgresReader(s, &q, index, limit, b)
 	if err := s.portal(ctx, &q, st, reader); err != nil {
+		// What the catalogue said may be the reason.
+		s.shape = ""
 		b.Reset(len(q.Columns) + len(q.Key))
 		return err
 	}

@@ -25,11 +25,13 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 	if ctx.Err() != nil {
 		return cancelled(q.Table)
 	}
+	bounded, cancel := context.WithTimeout(ctx, StatementTime+LockTime)
+	defer cancel()
 	handler := stopper(conn)
 	stopped := make(chan struct{})
-	unregister := context.AfterFunc(ctx, func() {
+	unregister := context.AfterFunc(bounded, func() {
 		defer close(stopped)
-		handler.HandleCancel(ctx)
+		handler.HandleCancel(bounded)
 	})
 	p := &portalRun{conn: conn, frontend: conn.Frontend(), reader: r}
 	err := p.run(st, s.rowBytes)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 
@@ -114,6 +115,9 @@ func postgresFailure(ctx context.Context, q *row.Query, err error) error {
 	var failure *pgconn.PgError
 	if errors.As(err, &failure) {
 		return serverFailure(q, failure)
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return timedOut(q)
 	}
 	var tooLong *pgproto3.ExceededMaxBodyLenErr
 	if errors.As(err, &tooLong) {

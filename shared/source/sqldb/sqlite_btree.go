@@ -212,8 +212,11 @@ func (p btreePage) children(usable int) (nodes []int64, entries [][]byte) {
 		entry := p.data[at+4:]
 		if p.data[p.header] == pageIndexInner {
 			length, n := varint(entry)
+			if n == 0 || length > math.MaxInt32 {
+				continue
+			}
 			local := localBytes(int(length), usable)
-			if n == 0 || n+local > len(entry) {
+			if n+local > len(entry) {
 				continue
 			}
 			entry = entry[n : n+local]

@@ -107,7 +107,7 @@ func compareStored(v sqliteValue, text string) int {
 // record decodes the first count values of a record, fewer when the rest lies on an overflow page.
 func record(payload []byte, count int) []sqliteValue {
 	headerBytes, n := varint(payload)
-	if n == 0 || headerBytes > uint64(len(payload)) {
+	if n == 0 || headerBytes < uint64(n) || headerBytes > uint64(len(payload)) {
 		return nil
 	}
 	types, body := payload[n:headerBytes], payload[headerBytes:]

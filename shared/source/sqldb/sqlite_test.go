@@ -247,6 +247,27 @@ func TestSQLiteNeverBlocksAWriterAndSurvivesOne(t *testing.T) {
 	}
 }
 
+func TestSQLiteStopsInTheMiddleOfAStatement(t *testing.T) {
+	t.Parallel()
+	dsn, exec := sqliteFile(t)
+	exec(t, `CREATE VIEW t AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000)
+		SELECT 'acme' AS tenant, i AS id, 'x' AS v FROM n WHERE i > 999999990`)
+	src := open(t, dsn)
+	defer src.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	var b row.Batch
+	start := time.Now()
+	err := src.Read(ctx, valueQuery(row.String), row.Range{}, nil, source.Limit{Rows: 10, Bytes: 1000}, &b)
+	if job.KindOf(err) != job.Cancelled || time.Since(start) > 5*time.Second {
+		t.Fatalf("a cancelled read says %v after %s, want cancelled at once", err, time.Since(start))
+	}
+	exec(t, "DROP VIEW t", "CREATE TABLE t (tenant TEXT NOT NULL, id INTEGER PRIMARY KEY, v TEXT)", "INSERT INTO t VALUES ('acme', 1, 'a')")
+	if rows, err := read(src, valueQuery(row.String)); err != nil || len(rows) != 1 {
+		t.Fatalf("the next read gives %q and %v, want one row", rows, err)
+	}
+}
+
 func TestOpenRefusesWithoutRepeatingTheString(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
