@@ -160,7 +160,7 @@ func (f *function) all() []*process {
 	return slices.Collect(maps.Values(f.processes))
 }
 
-// reap kills the processes that have been idle since before the given time.
+// reap stops the processes that have been idle since before the given time and waits for their end.
 func (f *function) reap(before time.Time) {
 	f.mu.Lock()
 	var old []*process
@@ -172,9 +172,11 @@ func (f *function) reap(before time.Time) {
 		return false
 	})
 	f.mu.Unlock()
+	var stops sync.WaitGroup
 	for _, p := range old {
-		p.kill()
+		stops.Go(p.stop)
 	}
+	stops.Wait()
 }
 
 func (f *function) snapshot() FunctionStats {

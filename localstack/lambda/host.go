@@ -48,7 +48,7 @@ type Options struct {
 
 	ConcurrencyMax int           // of all functions together; 200
 	IdleMax        time.Duration // how long a process waits for its next invocation; 2 minutes
-	StopGrace      time.Duration // between SIGTERM and SIGKILL; 2 seconds
+	StopGrace      time.Duration // between SIGTERM and SIGKILL of a process with an extension; 500 ms, as on AWS. The others are killed at once
 	RetryDelay     time.Duration // before the first repetition of a failed event, doubled for the second; 1 minute, as on AWS
 
 	// OnFailure delivers the record of an event that failed for good to the function's OnFailure destination. Nil when no function has one.
@@ -74,7 +74,7 @@ type Host struct {
 func New(functions []template.Function, opt Options) (*Host, error) {
 	opt.ConcurrencyMax = cmp.Or(opt.ConcurrencyMax, 200)
 	opt.IdleMax = cmp.Or(opt.IdleMax, 2*time.Minute)
-	opt.StopGrace = cmp.Or(opt.StopGrace, 2*time.Second)
+	opt.StopGrace = cmp.Or(opt.StopGrace, 500*time.Millisecond)
 	opt.RetryDelay = cmp.Or(opt.RetryDelay, time.Minute)
 	if opt.BinDir == "" || opt.Output == nil || opt.Logger == nil || opt.Now == nil || opt.NewID == nil {
 		return nil, errors.New("lambda host: BinDir, Output, Logger, Now and NewID are required; set them in Options")
@@ -130,7 +130,7 @@ func (h *Host) Run(ctx context.Context) error {
 	var stops sync.WaitGroup
 	for _, f := range h.functions {
 		for _, p := range f.all() {
-			stops.Go(func() { p.stop(h.opt.StopGrace) })
+			stops.Go(p.stop)
 		}
 	}
 	stops.Wait()

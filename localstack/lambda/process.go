@@ -29,7 +29,7 @@ type process struct {
 	fn     *function
 	cmd    *exec.Cmd
 	next   chan *invocation
-	ready  chan struct{} // closed at the first request for an invocation
+	ready  chan struct{} // closed when the runtime has asked for its first invocation and every extension for its first event
 	failed chan []byte   // what the runtime reported instead of becoming ready
 	exited chan struct{}
 
@@ -39,10 +39,11 @@ type process struct {
 	doomed    atomic.Bool // a kill was sent; it must not be given another invocation
 	tooLarge  atomic.Bool // it passed its memory limit and is being killed
 
-	mu        sync.Mutex
-	current   *invocation
-	readyOnce sync.Once
-	exit      error // valid once exited is closed
+	mu         sync.Mutex
+	current    *invocation
+	extensions extensions
+	readyOnce  sync.Once
+	exit       error // valid once exited is closed
 }
 
 // start starts a new process of a function; it returns before the process is ready.
@@ -58,6 +59,7 @@ func (h *Host) start(f *function) (*process, error) {
 	p := &process{
 		id: h.opt.NewID(), fn: f,
 		next: make(chan *invocation, 1), ready: make(chan struct{}), failed: make(chan []byte, 1), exited: make(chan struct{}),
+		extensions: extensions{names: map[string]string{}, asked: map[string]bool{}},
 	}
 	p.busy.Store(true) // so that its memory is watched while it starts
 	taskRoot := filepath.Dir(binary)
@@ -70,7 +72,7 @@ func (h *Host) start(f *function) (*process, error) {
 	cmd.SysProcAttr = attributes()
 	p.cmd = cmd
 	if err := h.spawn(cmd); err != nil {
-		listener.Close()
+		_ = listener.Close() // nobody has connected
 		return nil, fmt.Errorf("start function %s: %w", f.Name, err)
 	}
 	if !h.adopt(p) {
@@ -86,7 +88,7 @@ func (h *Host) start(f *function) (*process, error) {
 		p.exit = cmd.Wait()
 		lines.flush()
 		close(p.exited)
-		server.Close()
+		_ = server.Close() // its only client is gone
 		<-serving
 		f.forget(p)
 		h.work.Done()
@@ -149,13 +151,12 @@ func (p *process) handle(inv *invocation) (result, bool) {
 		return p.settle(out), true
 	case <-p.exited:
 	case <-timer.C:
-		p.kill()
-		<-p.exited
 		select {
 		case out := <-inv.done:
 			return p.settle(out), true
 		default:
 		}
+		p.stop() // an answer that comes in the grace time is too late
 		detail := fmt.Sprintf("Task timed out after %.2f seconds", p.fn.Timeout.Seconds())
 		return failed(kindTimeout, inv.id, detail), true
 	}
@@ -213,18 +214,20 @@ func (p *process) kill() {
 
 func (p *process) peak() int64 { return p.peakBytes.Load() }
 
-// stop asks the process to end and kills it after the grace time.
-func (p *process) stop(grace time.Duration) {
+// stop ends the process: one with an extension hears SIGTERM and has the grace time to end by itself, as on AWS.
+func (p *process) stop() {
 	p.doomed.Store(true)
-	p.signal(syscall.SIGTERM)
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-p.exited:
-	case <-timer.C:
-		p.kill()
-		<-p.exited
+	if p.warned() {
+		p.signal(syscall.SIGTERM)
+		timer := time.NewTimer(p.fn.host.opt.StopGrace)
+		defer timer.Stop()
+		select {
+		case <-p.exited:
+		case <-timer.C:
+		}
 	}
+	p.kill()
+	<-p.exited
 }
 
 // watchMemory kills the process once its resident set has been above its memory size. An idle process is frozen on AWS and is not looked at here.

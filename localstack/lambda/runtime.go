@@ -15,19 +15,21 @@ import (
 // drainBytesMax is how much of a response that is too large is read before its connection is given up.
 const drainBytesMax = 64 << 20
 
-// runtimeAPI is the Lambda Runtime API as one process sees it (version 2018-06-01).
+// runtimeAPI is the Lambda Runtime API as one process sees it (version 2018-06-01), with as much of the Extensions API as SIGTERM needs.
 func (p *process) runtimeAPI() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", p.serveNext)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", p.serveResponse)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", p.serveError)
 	mux.HandleFunc("POST /2018-06-01/runtime/init/error", p.serveInitError)
+	mux.HandleFunc("POST /2020-01-01/extension/register", p.serveRegister)
+	mux.HandleFunc("GET /2020-01-01/extension/event/next", p.serveExtensionNext)
 	return mux
 }
 
 // serveNext hands out the next invocation, however long that takes.
 func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
-	p.readyOnce.Do(func() { close(p.ready) })
+	p.runtimeStarted()
 	select {
 	case <-r.Context().Done():
 	case <-p.exited:

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -20,6 +20,9 @@ type event struct {
 	Value string `json:"value"`
 	Size  int    `json:"size"`
 	Ms    int    `json:"ms"`
+
+	Method, Body string            // of the request "http"; its path is Value
+	Header       map[string]string // of the request "http"
 }
 
 type answer struct {
@@ -39,7 +42,10 @@ func main() {
 	case "hang":
 		time.Sleep(time.Hour)
 	case "deaf":
-		signal.Ignore(syscall.SIGTERM)
+		ctx, cancel := context.WithCancel(context.Background())
+		lambda.StartWithOptions(handle, lambda.WithContext(ctx), lambda.WithEnableSIGTERM(cancel))
+	case "warned":
+		lambda.StartWithOptions(handle, lambda.WithEnableSIGTERM(func() { fmt.Println("heard SIGTERM"); os.Exit(0) }))
 	}
 	lambda.Start(handle)
 }
@@ -58,6 +64,26 @@ func handle(ctx context.Context, e event) (answer, error) {
 			time.Sleep(100 * time.Microsecond)
 		}
 		out.Value = fmt.Sprint(len(kept))
+	case "wait":
+		<-ctx.Done()
+		fmt.Println("stopped:", context.Cause(ctx))
+		time.Sleep(time.Hour)
+	case "http":
+		request, err := http.NewRequestWithContext(ctx, e.Method, "http://"+os.Getenv("AWS_LAMBDA_RUNTIME_API")+e.Value, strings.NewReader(e.Body))
+		if err != nil {
+			return out, err
+		}
+		for name, value := range e.Header {
+			request.Header.Set(name, value)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return out, err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		out.Value = fmt.Sprintf("%d %s", response.StatusCode, body)
+		return out, err
 	case "sleep":
 		time.Sleep(time.Duration(e.Ms) * time.Millisecond)
 	case "panic":
