@@ -42,7 +42,11 @@ const (
 
 // invalidValue refuses one value; place names the row by its key or by its predecessor's.
 func invalidValue(column row.Column, place string, f fault) error {
-	return job.Errorf(job.Permanent, codeValueInvalid, "column %s (%s) of %s %s", column.Source, column.Kind, place, f)
+	code := codeValueInvalid
+	if f == faultNull {
+		code = codeKeyNullable
+	}
+	return job.Errorf(job.Permanent, code, "column %s (%s) of %s %s", column.Source, column.Kind, place, f)
 }
 
 func rowTooLarge(place string, bytes, max int) error {

@@ -18,6 +18,11 @@ func (s *postgresSource) Plan(ctx context.Context, q row.Query, opt source.PlanO
 	if err := s.prepareQuery(ctx, &q); err != nil {
 		return plan, err
 	}
+	if s.table.kind == 'v' || s.table.kind == 'f' {
+		if err := s.checkNulls(ctx, &q); err != nil {
+			return plan, err
+		}
+	}
 	// One snapshot for all probes.
 	if err := s.command(ctx, &q, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
 		return plan, err

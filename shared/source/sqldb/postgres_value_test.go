@@ -10,6 +10,7 @@ import (
 
 	"sealift/shared/job"
 	"sealift/shared/row"
+	"sealift/shared/source"
 	"sealift/shared/source/pgtest"
 )
 
@@ -118,6 +119,9 @@ func checksTable(t *testing.T, server *pgtest.Server) {
 			q.Key[0].Kind = row.String
 		}
 		err := src.Check(context.Background(), q)
+		if err == nil && strings.HasPrefix(c.name, "view") {
+			_, err = src.Plan(context.Background(), q, source.PlanOptions{})
+		}
 		if c.want == "" && err != nil || c.want != "" && job.CodeOf(err) != c.want {
 			t.Errorf("%s: check says %v, want %q", c.name, err, c.want)
 		}

@@ -20,6 +20,7 @@ type sqliteSource struct {
 	forms []keyForm
 	// numbered says that the key's last column is the row's own number.
 	numbered bool
+	view     bool
 	zone     *zone
 	named    string
 	// values and scratch are reused from row to row.
@@ -109,6 +110,7 @@ func (s *sqliteSource) prepareQuery(ctx context.Context, q *row.Query) error {
 	if err != nil {
 		return err
 	}
+	s.view = table.view
 	s.numbered = len(q.Key) > 1 && strings.EqualFold(q.Key[len(q.Key)-1].Source, table.rowid)
 	s.shape, s.forms = shape, make([]keyForm, len(q.Key))
 	key, err := s.keyAt(ctx, q, scope{}, false)

@@ -65,7 +65,7 @@ func (x sqliteIndex) leads(q *row.Query) bool {
 // Check implements source.Source. Declared types are only hints in SQLite, so a column's existence is what is checked
 // of it; its values are checked as they are read. A key column must be NOT NULL (or the INTEGER PRIMARY KEY), compare
 // bytewise when it is text, and an index must begin with the tenant and the first key column, or with that column: each
-// batch would sort the table otherwise. A view can't declare any of this; it is searched for NULL keys instead.
+// batch would sort the table otherwise. A view can't declare any of this; Plan searches it for NULL keys instead, once.
 func (s *sqliteSource) Check(ctx context.Context, q row.Query) error {
 	if err := validate(&q); err != nil {
 		return err
@@ -78,10 +78,10 @@ func (s *sqliteSource) Check(ctx context.Context, q row.Query) error {
 		if err := table.check(&q); err != nil {
 			return err
 		}
-		if !table.view {
-			return s.checkCollations(&q)
+		if table.view {
+			return nil
 		}
-		return s.checkNulls(ctx, &q)
+		return s.checkCollations(&q)
 	})
 }
 

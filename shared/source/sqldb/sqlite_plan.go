@@ -19,6 +19,11 @@ func (s *sqliteSource) Plan(ctx context.Context, q row.Query, opt source.PlanOpt
 		if err := s.prepareQuery(ctx, &q); err != nil {
 			return err
 		}
+		if s.view {
+			if err := s.checkNulls(ctx, &q); err != nil {
+				return err
+			}
+		}
 		// One snapshot for all probes: the inner pages of an index mean nothing beside another version's.
 		if _, err := s.conn.row(statement{text: "BEGIN"}); err != nil {
 			return err
