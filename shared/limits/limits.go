@@ -120,8 +120,10 @@ const (
 	// ListReads is how many reads one page of a listing may take.
 	ListReads = 20
 	// LiveShardsMax is up to how many shards a status adds up what unfinished ones have written.
-	LiveShardsMax          = 200
-	RequestBytesMax        = 256 << 10
+	LiveShardsMax   = 200
+	RequestBytesMax = 256 << 10
+	// SnapshotBytesMax bounds the canonical form that a job's row carries, well below what one row of the ledger holds.
+	SnapshotBytesMax       = 200 << 10
 	IdempotencyKeyBytesMax = 255
 	ColumnsMax             = 1024
 	FiltersMax             = 50

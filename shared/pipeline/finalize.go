@@ -145,7 +145,7 @@ func (f Finalizer) gather(ctx context.Context, j job.Job, spec format.Spec) (who
 		return whole{}, job.Errorf(job.Permanent, "counts_differ", "the shards have %d rows and %d bytes, the job counted %d and %d", w.rows, w.bytes, j.Rows, j.Bytes)
 	}
 	if j.RowsMax > 0 && w.rows > j.RowsMax {
-		return whole{}, job.Errorf(job.Permanent, "rows_max_exceeded", "the export has %d rows; the definition allows %d: ask for a shorter span or more filters", w.rows, j.RowsMax)
+		return whole{}, rowsMaxExceeded("", w.rows, j.RowsMax)
 	}
 	w.suffix = format.Suffix(spec, uint32(raw), rawBytes)
 	w.bytes += int64(len(w.suffix))

@@ -49,6 +49,10 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	if err := checkTiling(plan.Shards); err != nil {
 		return err
 	}
+	// An estimate may be off by some; what is hopeless is better said now than after all the reading.
+	if j.RowsMax > 0 && plan.RowsEstimated > 2*j.RowsMax {
+		return rowsMaxExceeded("about ", plan.RowsEstimated, j.RowsMax)
+	}
 	unit := held.Unit()
 	if err := p.stage(ctx, j, unit, plan); err != nil {
 		return err
@@ -64,6 +68,10 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	}
 	j.PlanGeneration = unit.Generation
 	return wakeShards(context.WithoutCancel(ctx), p.Ledger, p.Queue, j)
+}
+
+func rowsMaxExceeded(about string, rows, most int64) error {
+	return job.Errorf(job.Permanent, "rows_max_exceeded", "the export has %s%d rows; the definition allows %d: ask for a shorter span or more filters", about, rows, most)
 }
 
 // stage writes the shards' units, many at a time. A newer plan's are left alone: then the commit that follows is

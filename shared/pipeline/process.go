@@ -109,6 +109,9 @@ func (p Processor) alive(ctx context.Context, jobID string) error {
 	if j.State != job.StateRunning {
 		return job.Errorf(job.Cancelled, "job_over", "the job is %s", j.State)
 	}
+	if j.RowsMax > 0 && j.Rows > j.RowsMax {
+		return rowsMaxExceeded("more than ", j.Rows, j.RowsMax)
+	}
 	return nil
 }
 

@@ -126,6 +126,9 @@ func exhausted(j job.Job, unit job.Unit, now time.Time) (job.Failure, bool) {
 
 // settle turns the end of an attempt into the unit's next state.
 func (w Worker) settle(ctx context.Context, held *Held, claimed job.Unit, err error) error {
+	w.Log.InfoContext(ctx, "attempt ended", "job", claimed.Job, "unit", claimed.ID, "generation", claimed.Generation,
+		"tenant", claimed.Tenant, "kind", string(job.KindOf(err)), "rows", held.Unit().Progress.Rows-claimed.Progress.Rows,
+		"parts", held.Unit().Progress.PartCount-claimed.Progress.PartCount)
 	if err == nil {
 		return nil
 	}

@@ -34,6 +34,9 @@ func Freeze(request Request, d definition.Definition, version int64, who policy.
 	for _, key := range d.Source.Key {
 		s.Order = append(s.Order, key.Name)
 	}
+	if size := len(s.Encode()); size > limits.SnapshotBytesMax {
+		return Snapshot{}, refuse("request_too_large", "", "the request has %d bytes in its canonical form; at most %d are allowed: use fewer filter values, or several requests", size, limits.SnapshotBytesMax)
+	}
 	return s, nil
 }
 

@@ -262,3 +262,16 @@ func TestTheSnapshotReadsBackAsItWasWritten(t *testing.T) {
 		t.Error("the canonical form is not JSON")
 	}
 }
+
+func TestASnapshotThatNoRowCanHoldIsRefused(t *testing.T) {
+	t.Parallel()
+	// Angle brackets grow sixfold in the canonical form.
+	values := strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat("<", 200)+`%",`, 400), ",")
+	for i := range 400 {
+		values = strings.Replace(values, "%", string(rune('a'+i%26))+string(rune('a'+i/26)), 1)
+	}
+	_, _, err := freeze(t, with(`, "filters": [{"column": "status", "op": "in", "values": [`+values+`]}]`), alice())
+	if job.CodeOf(err) != "request_too_large" {
+		t.Errorf("error %v, want request_too_large", err)
+	}
+}
