@@ -3,6 +3,7 @@ package main
 
 import (
 	"log/slog"
+	_ "time/tzdata" // zones are checked where the runtime has no database of them
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 

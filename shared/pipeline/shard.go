@@ -97,6 +97,10 @@ func (s *shard) fill(ctx context.Context, from source.Source, writer *format.Par
 		if err := s.alive(ctx, s.job.ID); err != nil {
 			return nil, err
 		}
+		if s.query.Ceiling == nil {
+			// The set was empty when it was frozen; what has arrived since is not part of it.
+			return s.end(ctx, writer, open, ready)
+		}
 		if err := from.Read(ctx, s.query, s.held.Unit().Range, open.Cursor, limit, &raw); err != nil {
 			return nil, err
 		}
