@@ -1,0 +1,102 @@
+package definition_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sealift/shared/definition"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+)
+
+const valid = `{"name": "orders",
+  "source": {"connection": "shop", "table": "public.orders", "tenant_column": {"name": "tenant_id", "kind": "string"},
+    "time_column": {"name": "placed_at", "kind": "timestamp"}, "key": [{"name": "placed_at", "kind": "timestamp"}, {"name": "id", "kind": "int64"}]},
+  "consistency": {"kind": "cutoff", "promise": "as read"},
+  "columns": [{"name": "order_id", "source": "id", "kind": "int64", "filter": ["eq"]}, {"name": "amount", "kind": "decimal", "scale": 2}]}`
+
+func TestDefaultsAreFilledIn(t *testing.T) {
+	t.Parallel()
+	d, err := definition.Decode([]byte(valid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Lane != job.Bulk || d.InvalidUTF8 != "fail" || d.Limits.ShardRows != limits.ShardRows || d.Limits.RetentionDays != 7 {
+		t.Errorf("lane %s, invalid_utf8 %s, limits %+v", d.Lane, d.InvalidUTF8, d.Limits)
+	}
+	if diff := cmp.Diff([]string{"gzip", "none", "zstd"}, d.Compressions); diff != "" {
+		t.Error(diff)
+	}
+	order, _ := d.Column("order_id")
+	amount, _ := d.Column("amount")
+	if order.Row().Source != "id" || order.Row().Scale != -1 || amount.Row().Source != "amount" || amount.Row().Scale != 2 {
+		t.Errorf("columns %+v %+v", order.Row(), amount.Row())
+	}
+}
+
+func TestTheCanonicalFormIsTheSameHoweverTheFileIsWritten(t *testing.T) {
+	t.Parallel()
+	spelled := strings.Replace(valid, `{"name": "orders",`, `{"lane": "bulk", "schema": 1, "limits": {"retention_days": 7}, "name": "orders",`, 1)
+	a, errA := definition.Decode([]byte(valid))
+	b, errB := definition.Decode([]byte(strings.ReplaceAll(spelled, ", ", " ,\n  ")))
+	if errA != nil || errB != nil {
+		t.Fatal(errA, errB)
+	}
+	if a.Encode() != b.Encode() {
+		t.Errorf("%s\n%s", a.Encode(), b.Encode())
+	}
+	again, err := definition.Decode([]byte(a.Encode()))
+	if err != nil || again.Encode() != a.Encode() {
+		t.Errorf("read back: %v", err)
+	}
+}
+
+func TestEveryFaultIsReportedWithItsPlaceAndWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ name, from, to, pointer, says string }{
+		{"an upper-case name", `"orders",`, `"Orders",`, "/name", "a-z"},
+		{"an unknown lane", `{"name": "orders",`, `{"lane": "slow", "name": "orders",`, "/lane", "realtime"},
+		{"an unknown kind", `"kind": "decimal", "scale"`, `"kind": "money", "scale"`, "/columns/1/kind", "decimal"},
+		{"a column twice", `"name": "amount"`, `"name": "order_id"`, "/columns/1/name", "another column"},
+		{"a scale of a whole number", `"kind": "int64", "filter"`, `"kind": "int64", "scale": 2, "filter"`, "/columns/0/scale", "decimal"},
+		{"an unknown comparison", `["eq"]`, `["like"]`, "/columns/0/filter/0", "eq"},
+		{"no key", `[{"name": "placed_at", "kind": "timestamp"}, {"name": "id", "kind": "int64"}]`, `[]`, "/source/key", "unique order"},
+		{"a key without order", `{"name": "id", "kind": "int64"}]`, `{"name": "id", "kind": "float64"}]`, "/source/key/1/kind", "order"},
+		{"no promise", `"promise": "as read"`, `"promise": ""`, "/consistency/promise", "updates and deletes"},
+		{"a mask for the wrong kind", `"scale": 2}`, `"mask": {"kind": "last4"}}`, "/columns/1/mask/kind", "null"},
+		{"a bound that is too large", `{"name": "orders",`, `{"limits": {"link_seconds_max": 86400}, "name": "orders",`, "/limits/link_seconds_max", "30 to 3600"},
+		{"an unknown field", `{"name": "orders",`, `{"colour": "red", "name": "orders",`, "", "colour"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text := strings.Replace(valid, c.from, c.to, 1)
+			if text == valid {
+				t.Fatal("the case changes nothing")
+			}
+			_, err := definition.Decode([]byte(text))
+			var faults definition.Faults
+			if !errors.As(err, &faults) || job.KindOf(err) != job.Invalid || job.CodeOf(err) != "definition_invalid" {
+				t.Fatalf("error %v, want faults", err)
+			}
+			for _, fault := range faults {
+				if (c.pointer == "" || fault.Pointer == c.pointer) && strings.Contains(fault.Detail, c.says) {
+					return
+				}
+			}
+			t.Errorf("no fault at %s says %q: %v", c.pointer, c.says, faults)
+		})
+	}
+}
+
+func TestAllFaultsComeTogether(t *testing.T) {
+	t.Parallel()
+	_, err := definition.Decode([]byte(`{}`))
+	var faults definition.Faults
+	if !errors.As(err, &faults) || len(faults) < 8 {
+		t.Errorf("an empty definition has %d faults: %v", len(faults), err)
+	}
+}
