@@ -177,6 +177,8 @@ func (c *Cloud) Wait(ctx context.Context) error {
 
 // Close stops the cloud: first what brings work, then the functions, then what
 // they work on. Work in flight goes on at the next start.
+//
+//nolint:contextcheck,nolintlint // a cloud is closed after its context has ended, so Close has a time limit of its own; nolintlint does not see that callers need this
 func (c *Cloud) Close() error {
 	c.ready.Store(false)
 	var faults []error

@@ -117,7 +117,9 @@ func (r rig) start(t *testing.T, data string) *process {
 func (p *process) kill() {
 	p.t.Helper()
 	ok(p.t, p.cmd.Process.Kill())
-	<-p.exited
+	if err := <-p.exited; err == nil {
+		p.t.Error("the killed cloud reported a clean end")
+	}
 }
 
 func (p *process) call(method, url, token, body string) (int, string) {

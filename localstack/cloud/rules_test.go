@@ -164,8 +164,7 @@ func r8Interrupt(t *testing.T, r rig) {
 		}
 	case <-time.After(20 * time.Second):
 		ok(t, p.cmd.Process.Signal(syscall.SIGQUIT))
-		<-p.exited
-		t.Fatal("the cloud did not stop within 20 seconds")
+		t.Fatalf("the cloud did not stop within 20 seconds (%v); its goroutines are in the log", <-p.exited)
 	}
 	t.Logf("stopped in %s", time.Since(begin))
 	for _, pid := range functions {

@@ -102,7 +102,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var who *authorizer
 	if found.Authorizer != "" {
-		claims, scopes, refusal := g.checker[found.Authorizer].check(r, found.Scopes)
+		claims, scopes, refusal := g.checker[found.Authorizer].check(r.Context(), r, found.Scopes)
 		if refusal != nil {
 			refusal.write(w)
 			return

@@ -85,7 +85,7 @@ func newChecker(rules template.JWT, opt Options) (*checker, error) {
 
 // check verifies a request's token. It returns the claims as API Gateway hands
 // them on and those of the route's scopes that the token has.
-func (c *checker) check(r *http.Request, want []string) (claims map[string]string, scopes []string, no *refusal) {
+func (c *checker) check(ctx context.Context, r *http.Request, want []string) (claims map[string]string, scopes []string, no *refusal) {
 	token := c.source(r)
 	if scheme, rest, found := strings.Cut(token, " "); found && strings.EqualFold(scheme, "Bearer") {
 		token = strings.TrimSpace(rest)
@@ -94,7 +94,7 @@ func (c *checker) check(r *http.Request, want []string) (claims map[string]strin
 		return nil, nil, &refusal{http.StatusUnauthorized, "Bearer"}
 	}
 	body := jwt.MapClaims{}
-	_, err := c.parser.ParseWithClaims(token, body, func(t *jwt.Token) (any, error) { return c.key(r.Context(), t) })
+	_, err := c.parser.ParseWithClaims(token, body, func(t *jwt.Token) (any, error) { return c.key(ctx, t) })
 	if err == nil {
 		err = c.audience(body)
 	}

@@ -46,7 +46,7 @@ func (h *Host) serveInvoke(w http.ResponseWriter, r *http.Request) {
 		if len(payload) == 0 {
 			payload = []byte("{}")
 		}
-		if err := h.enqueue(name, payload); err != nil {
+		if err := h.enqueue(r.Context(), name, payload); err != nil {
 			h.refuseInvoke(w, err)
 			return
 		}

@@ -98,7 +98,7 @@ func responseValue(payload []byte) any {
 }
 
 // enqueue starts an event without waiting for it. It is not kept across a restart of the host; a caller that needs that uses InvokeEvent.
-func (h *Host) enqueue(name string, payload []byte) error {
+func (h *Host) enqueue(ctx context.Context, name string, payload []byte) error {
 	f, err := h.admit(name, payload, eventPayloadBytesMax)
 	if err != nil {
 		return err
@@ -115,8 +115,9 @@ func (h *Host) enqueue(name string, payload []byte) error {
 	go func() {
 		defer h.work.Done()
 		defer func() { <-h.events }()
-		if err := h.InvokeEvent(context.Background(), f.Name, payload); err != nil {
-			h.opt.Logger.Error("event lost", "function", f.Name, "error", err.Error())
+		ctx := context.WithoutCancel(ctx) // the caller does not wait
+		if err := h.InvokeEvent(ctx, f.Name, payload); err != nil {
+			h.opt.Logger.ErrorContext(ctx, "event lost", "function", f.Name, "error", err.Error())
 		}
 	}()
 	return nil

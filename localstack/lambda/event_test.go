@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
@@ -92,7 +93,7 @@ func testAPI(t *testing.T, bin string) {
 		t.Fatal(err)
 	}
 	var got answer
-	if err := json.Unmarshal(out.Payload, &got); err != nil || got.Value != "over HTTP" || out.StatusCode != 200 || aws.ToString(out.ExecutedVersion) != "$LATEST" {
+	if err := json.Unmarshal(out.Payload, &got); err != nil || got.Value != "over HTTP" || out.StatusCode != http.StatusOK || aws.ToString(out.ExecutedVersion) != "$LATEST" {
 		t.Errorf("invoke answered %s (%v), status %d", out.Payload, err, out.StatusCode)
 	}
 	out, err = client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("stack-probe"), Payload: []byte(`{"do":"error"}`)})
@@ -104,7 +105,7 @@ func testAPI(t *testing.T, bin string) {
 		t.Errorf("unknown function: %v, want ResourceNotFoundException", err)
 	}
 	out, err = client.Invoke(t.Context(), &awslambda.InvokeInput{FunctionName: aws.String("stack-probe"), InvocationType: types.InvocationTypeEvent, Payload: []byte(`{"do":"sleep","ms":1500}`)})
-	if err != nil || out.StatusCode != 202 {
+	if err != nil || out.StatusCode != http.StatusAccepted {
 		t.Fatalf("event: %v, %+v", err, out)
 	}
 	throttled := false

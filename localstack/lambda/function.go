@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -59,9 +60,9 @@ func (f *function) acquire() (release func(), err error) {
 }
 
 // serve runs one invocation to its end. A process that died before it took the invocation costs nothing: the next one gets it.
-func (f *function) serve(inv *invocation) Response {
+func (f *function) serve(ctx context.Context, inv *invocation) Response {
 	for range deliveriesMax {
-		p, started, err := f.take()
+		p, started, err := f.take(ctx)
 		if err != nil {
 			return f.conclude(Response{RequestID: inv.id}, failed(kindInit, inv.id, err.Error()))
 		}
@@ -108,6 +109,7 @@ func (f *function) conclude(response Response, out result) Response {
 		f.stats.Timeouts++
 	case kindMemory:
 		f.stats.OutOfMemory++
+	default: // counted above
 	}
 	f.mu.Unlock()
 	f.host.output.line(f.Name, response.report(f.Function))
@@ -115,7 +117,7 @@ func (f *function) conclude(response Response, out result) Response {
 }
 
 // take returns an idle process, or a new one that has not yet said that it is ready.
-func (f *function) take() (p *process, started bool, err error) {
+func (f *function) take(ctx context.Context) (p *process, started bool, err error) {
 	f.mu.Lock()
 	for len(f.idle) > 0 {
 		p = f.idle[len(f.idle)-1]
@@ -126,7 +128,7 @@ func (f *function) take() (p *process, started bool, err error) {
 		}
 	}
 	f.mu.Unlock()
-	p, err = f.host.start(f)
+	p, err = f.host.start(ctx, f)
 	if err != nil {
 		return nil, false, err
 	}

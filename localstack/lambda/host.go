@@ -172,7 +172,7 @@ func (h *Host) Invoke(ctx context.Context, name string, payload []byte) (Respons
 	answer := make(chan Response, 1)
 	go func() {
 		defer h.work.Done()
-		response := f.serve(&invocation{id: h.opt.NewID(), payload: payload, done: make(chan result, 1)})
+		response := f.serve(context.WithoutCancel(ctx), &invocation{id: h.opt.NewID(), payload: payload, done: make(chan result, 1)})
 		release()
 		answer <- response
 	}()

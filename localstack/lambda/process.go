@@ -46,13 +46,13 @@ type process struct {
 	exit       error // valid once exited is closed
 }
 
-// start starts a new process of a function; it returns before the process is ready.
-func (h *Host) start(f *function) (*process, error) {
+// start starts a new process of a function; it returns before the process is ready. A context that ends would kill the process.
+func (h *Host) start(ctx context.Context, f *function) (*process, error) {
 	binary, err := f.binary()
 	if err != nil {
 		return nil, err
 	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for the Runtime API of function %s: %w", f.Name, err)
 	}
@@ -63,7 +63,7 @@ func (h *Host) start(f *function) (*process, error) {
 	}
 	p.busy.Store(true) // so that its memory is watched while it starts
 	taskRoot := filepath.Dir(binary)
-	cmd := exec.Command(binary)
+	cmd := exec.CommandContext(ctx, binary)
 	cmd.Dir = taskRoot
 	cmd.Env = f.environment(p.id, listener.Addr().String(), taskRoot)
 	lines := &lineWriter{output: h.output, name: f.Name}

@@ -48,7 +48,7 @@ type result struct {
 
 // failed builds the error object that Lambda hands to the caller.
 func failed(k kind, requestID, detail string) result {
-	errorType, message := "", ""
+	var errorType, message string
 	switch k {
 	case kindTimeout:
 		errorType, message = "Sandbox.Timedout", "RequestId: "+requestID+" Error: "+detail

@@ -162,7 +162,7 @@ func (p *poller) collect(ctx context.Context) ([]types.Message, error) {
 		batch = append(batch, more...)
 		size += bodyBytes(more)
 	}
-	return batch, nil
+	return batch, ctx.Err()
 }
 
 func (p *poller) receive(ctx context.Context, count int, waitSeconds int32) ([]types.Message, error) {

@@ -81,8 +81,8 @@ func (c *Call) describeDelete(r *http.Request, arn string) error {
 		Object []struct{ Key string }
 	}
 	if xml.Unmarshal(body, &in) != nil {
+		in.Object = nil // the store says what is wrong with it
 		c.need("DeleteObject", arn+"/*")
-		return nil // the store says what is wrong with it
 	}
 	for _, o := range in.Object {
 		c.need("DeleteObject", arn+"/"+o.Key)

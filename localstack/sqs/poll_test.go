@@ -223,7 +223,7 @@ func TestAnswersCarryDateAndRequestIDAndTheOlderErrorCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer answer.Body.Close()
+			defer func() { _ = answer.Body.Close() }()
 			body, err := io.ReadAll(answer.Body)
 			if err != nil {
 				t.Fatal(err)

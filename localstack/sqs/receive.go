@@ -59,20 +59,18 @@ func (e *Engine) receiveMessage(ctx context.Context, _ call, in *receiveMessageI
 			left = min(left, wait.next)
 		}
 		timer := time.NewTimer(left)
+		over := false
 		select {
 		case <-wait.wake:
 		case <-timer.C:
 		case <-ctx.Done():
+			over = true
 		case <-e.done:
+			over = true
 		}
 		timer.Stop()
-		if ctx.Err() != nil {
+		if over {
 			return &receiveMessageOutput{}, nil
-		}
-		select {
-		case <-e.done:
-			return &receiveMessageOutput{}, nil
-		default:
 		}
 	}
 }

@@ -176,10 +176,12 @@ func (e *Engine) Run(ctx context.Context) error {
 			s3api.WithOnListen(func() { e.readyOnce.Do(func() { close(e.ready) }) }),
 		},
 	})
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return nil
+	default:
+		return fmt.Errorf("serve object store in %s: %w", e.dir, err)
 	}
-	return fmt.Errorf("serve object store in %s: %w", e.dir, err)
 }
 
 // Ready returns once requests are answered, or with an error when Run did not

@@ -290,7 +290,10 @@ func fetch(t *testing.T, method, link string) (int, http.Header, string) {
 	ok(t, err)
 	res, err := http.DefaultClient.Do(req)
 	ok(t, err)
-	return res.StatusCode, res.Header, string(read(t, res.Body))
+	defer func() { _ = res.Body.Close() }()
+	data, err := io.ReadAll(res.Body)
+	ok(t, err)
+	return res.StatusCode, res.Header, string(data)
 }
 
 func read(t *testing.T, body io.ReadCloser) []byte {

@@ -95,8 +95,9 @@ func (b *builder) collect(root *fields) {
 		r := &resource{id: id, line: e.key.Line, typeName: f.must("Type"), condition: f.text("Condition"), node: e.value}
 		f.ignore("Properties", "DependsOn", "DeletionPolicy", "UpdateReplacePolicy", "Metadata")
 		f.done()
-		known := false
-		if r.kind, known = kindOf(r.typeName); !known && r.typeName != "" {
+		kind, known := kindOf(r.typeName)
+		r.kind = kind
+		if !known && r.typeName != "" {
 			f.fault(f.take("Type"), "type %s is not understood by the embedded cloud; remove the resource or teach localstack/template what it means", r.typeName)
 		}
 		b.s.resources[id] = r
@@ -271,6 +272,7 @@ func plain(node *yaml.Node) any {
 			out = append(out, plain(child))
 		}
 		return out
+	default: // a scalar: aliases are refused before
 	}
 	switch node.Tag {
 	case "!!null":

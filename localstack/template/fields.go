@@ -242,6 +242,7 @@ func describe(node *yaml.Node) string {
 		return "a list"
 	case yaml.AliasNode:
 		return "a YAML alias"
+	default: // a scalar
 	}
 	if node.Tag == "!!null" {
 		return "empty"

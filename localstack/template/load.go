@@ -68,7 +68,7 @@ func Load(path string, opt Options) (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w; give the path of template.yaml", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(file, templateBytesMax+1))
 	if err != nil {
 		return nil, fmt.Errorf("read template %s: %w", path, err)

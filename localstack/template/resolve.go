@@ -94,8 +94,9 @@ func (s *resolver) resolve(node *yaml.Node) (*yaml.Node, error) {
 			}
 		}
 		return out, nil
+	default:
+		return nil, at(node, "%s is not accepted by CloudFormation; write the value out", describe(node))
 	}
-	return nil, at(node, "%s is not accepted by CloudFormation; write the value out", describe(node))
 }
 
 func (s *resolver) call(node *yaml.Node, name string, argument *yaml.Node) (*yaml.Node, error) {

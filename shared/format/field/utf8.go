@@ -13,7 +13,8 @@ func Invalid(value []byte) int {
 		return 0
 	}
 	// The ranges of the second byte are those of table 3-7; third and fourth bytes are 80..BF.
-	low, high, length := byte(0x80), byte(0xbf), 0
+	low, high := byte(0x80), byte(0xbf)
+	var length int
 	switch lead := value[0]; {
 	case lead >= 0xc2 && lead <= 0xdf:
 		length = 2
