@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"sync/atomic"
 	"time"
 
 	"sealift/shared/job"
@@ -17,6 +18,9 @@ type Ledger struct {
 	state *rows
 	lag   time.Duration
 	actor string
+	// off is how wrong the caller's own clock is, which counts until the ledger has answered; nil means that it has.
+	off      time.Duration
+	answered *atomic.Bool
 }
 
 var _ pipeline.Ledger = (*Ledger)(nil)
@@ -45,27 +49,44 @@ func (l *Ledger) Lagging(by time.Duration) *Ledger {
 	return &view
 }
 
-// Now is the world's time less the view's lag.
-func (l *Ledger) Now() time.Time { return l.world.Clock.Now().Add(-l.lag) }
+// Now is the world's time less the view's lag; before the ledger has answered, it is what the caller's own clock says.
+func (l *Ledger) Now() time.Time {
+	if l.answered != nil && !l.answered.Load() {
+		return l.world.Clock.Now().Add(l.off)
+	}
+	return l.world.Clock.Now().Add(-l.lag)
+}
+
+// read and write make a call and note that the ledger has answered.
+func (l *Ledger) read(ctx context.Context, method, subject string, effect func() error) error {
+	return l.world.read(ctx, l.call(method, subject), func() error { l.hear(); return effect() })
+}
+
+func (l *Ledger) write(ctx context.Context, method, subject string, effect func() error) error {
+	return l.world.write(ctx, l.call(method, subject), func() error { l.hear(); return effect() })
+}
+
+func (l *Ledger) call(method, subject string) Call {
+	return Call{Port: PortLedger, Method: method, Actor: l.actor, Subject: subject}
+}
+
+func (l *Ledger) hear() {
+	if l.answered != nil {
+		l.answered.Store(true)
+	}
+}
 
 // Apply makes the change happen, wholly or not at all.
 func (l *Ledger) Apply(ctx context.Context, change job.Change) error {
-	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Apply", change.Name())
-	if err != nil {
-		return err
-	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
-	if err := wellFormed(change); err != nil {
-		return err
-	}
-	if err := l.state.apply(l.world, change); err != nil {
-		return err
-	}
-	return fault.written(PortLedger, "Apply")
+	return l.write(ctx, "Apply", change.Name(), func() error {
+		if err := wellFormed(change); err != nil {
+			return err
+		}
+		return l.state.apply(l.world, l.actor, change)
+	})
 }
 
-func (s *rows) apply(w *World, change job.Change) error {
+func (s *rows) apply(w *World, actor string, change job.Change) error {
 	var refused map[int]job.Fields
 	for index, write := range change.Writes() {
 		row := s.byKey[write.Key]
@@ -94,7 +115,7 @@ func (s *rows) apply(w *World, change job.Change) error {
 		}
 		steps = append(steps, step{write: write, old: old, next: next})
 	}
-	police(w, change.Name(), steps)
+	police(w, actor, change.Name(), steps)
 	for _, step := range steps {
 		if !step.write.Check {
 			s.put(step.write.Key, step.next)
@@ -196,61 +217,52 @@ func wellFormed(change job.Change) error {
 
 // Row reads one row; an absent one is empty.
 func (l *Ledger) Row(ctx context.Context, key job.RowKey) (job.Fields, error) {
-	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Row", key.PK+"|"+key.SK)
-	if err != nil {
-		return nil, err
-	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
-	row := l.state.byKey[key]
-	if row == nil {
-		row = job.Fields{}
-	}
-	return row, fault.read(PortLedger, "Row")
+	row := job.Fields{}
+	err := l.read(ctx, "Row", key.PK+"|"+key.SK, func() error {
+		if found := l.state.byKey[key]; found != nil {
+			row = found
+		}
+		return nil
+	})
+	return or(row, err)
 }
 
 // Rows reads up to span.Limit rows of one partition in the order of their sort keys.
 func (l *Ledger) Rows(ctx context.Context, span pipeline.Span) ([]job.Fields, error) {
-	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Rows", span.PK+"|"+span.From)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkLimit("read rows", span.Limit); err != nil {
-		return nil, err
-	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
-	order := l.state.order[span.PK]
-	at := sort.SearchStrings(order, span.From)
 	var found []job.Fields
-	for _, sk := range order[at:] {
-		if span.To != "" && sk > span.To || len(found) == span.Limit {
-			break
+	err := l.read(ctx, "Rows", span.PK+"|"+span.From, func() error {
+		order := l.state.order[span.PK]
+		at := sort.SearchStrings(order, span.From)
+		for _, sk := range order[at:] {
+			if span.To != "" && sk > span.To || len(found) == span.Limit {
+				break
+			}
+			if span.After == "" || sk > span.After {
+				found = append(found, l.state.byKey[job.RowKey{PK: span.PK, SK: sk}])
+			}
 		}
-		if span.After == "" || sk > span.After {
-			found = append(found, l.state.byKey[job.RowKey{PK: span.PK, SK: sk}])
-		}
-	}
-	return found, fault.read(PortLedger, "Rows")
+		return checkLimit("read rows", span.Limit)
+	})
+	return or(found, err)
 }
 
 // Due reads up to limit keys of rows of one bucket that are due at or before the time, earliest first.
 func (l *Ledger) Due(ctx context.Context, bucket string, at time.Time, limit int) ([]job.RowKey, error) {
-	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Due", bucket)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkLimit("read due rows", limit); err != nil {
-		return nil, err
-	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
+	var keys []job.RowKey
+	err := l.read(ctx, "Due", bucket, func() error {
+		keys = l.state.due(bucket, at, limit)
+		return checkLimit("read due rows", limit)
+	})
+	return or(keys, err)
+}
+
+func (s *rows) due(bucket string, at time.Time, limit int) []job.RowKey {
 	type due struct {
 		key    job.RowKey
 		millis int64
 	}
 	var found []due
-	for key, row := range l.state.byKey {
+	for key, row := range s.byKey {
 		millis, ok := row[job.FieldDueAt].(int64)
 		if ok && row[job.FieldDueBucket] == bucket && millis <= at.UnixMilli() {
 			found = append(found, due{key, millis})
@@ -263,37 +275,53 @@ func (l *Ledger) Due(ctx context.Context, bucket string, at time.Time, limit int
 		}
 		return a.key.PK < b.key.PK || a.key.PK == b.key.PK && a.key.SK < b.key.SK
 	})
-	keys := make([]job.RowKey, 0, min(limit, len(found)))
-	for _, one := range found[:min(limit, len(found))] {
+	keys := make([]job.RowKey, 0, min(max(limit, 0), len(found)))
+	for _, one := range found[:cap(keys)] {
 		keys = append(keys, one.key)
 	}
-	return keys, fault.read(PortLedger, "Due")
+	return keys
+}
+
+// NextDue is the earliest time at which a row is due; ok is false when none is. It is no call of the port.
+func (l *Ledger) NextDue() (at time.Time, ok bool) {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	for _, row := range l.state.byKey {
+		if millis, due := row[job.FieldDueAt].(int64); due && (!ok || millis < at.UnixMilli()) {
+			at, ok = time.UnixMilli(millis).UTC(), true
+		}
+	}
+	return at, ok
 }
 
 // Recent reads up to limit of a tenant's job rows, newest first, that are older than the created key before.
 func (l *Ledger) Recent(ctx context.Context, tenantKey, before string, limit int) ([]job.Fields, error) {
-	fault, err := l.world.enter(ctx, l.actor, PortLedger, "Recent", tenantKey)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkLimit("read recent jobs", limit); err != nil {
-		return nil, err
-	}
-	l.world.mu.Lock()
-	defer l.world.mu.Unlock()
 	var found []job.Fields
-	for _, row := range l.state.byKey {
-		created, _ := row[job.FieldCreated].(string)
-		if row[job.FieldTenantKey] == tenantKey && created != "" && (before == "" || created < before) {
-			found = append(found, row)
+	err := l.read(ctx, "Recent", tenantKey, func() error {
+		for _, row := range l.state.byKey {
+			created, _ := row[job.FieldCreated].(string)
+			if row[job.FieldTenantKey] == tenantKey && created != "" && (before == "" || created < before) {
+				found = append(found, row)
+			}
 		}
-	}
-	sort.Slice(found, func(i, j int) bool {
-		a, _ := found[i][job.FieldCreated].(string)
-		b, _ := found[j][job.FieldCreated].(string)
-		return a > b
+		sort.Slice(found, func(i, j int) bool {
+			a, _ := found[i][job.FieldCreated].(string)
+			b, _ := found[j][job.FieldCreated].(string)
+			return a > b
+		})
+		found = found[:min(max(limit, 0), len(found))]
+		return checkLimit("read recent jobs", limit)
 	})
-	return found[:min(limit, len(found))], fault.read(PortLedger, "Recent")
+	return or(found, err)
+}
+
+// or is the value, unless there is an error.
+func or[T any](value T, err error) (T, error) {
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value, nil
 }
 
 // Each calls visit with every row in the order of the keys, for the invariants of a test. It is no call of the port.

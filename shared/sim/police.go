@@ -23,13 +23,14 @@ type step struct {
 // patrol checks one change.
 type patrol struct {
 	world  *World
+	actor  string
 	change string
 	steps  []step
 }
 
 // police records every rule that the change breaks. The world is locked.
-func police(w *World, change string, steps []step) {
-	p := patrol{world: w, change: change, steps: steps}
+func police(w *World, actor, change string, steps []step) {
+	p := patrol{world: w, actor: actor, change: change, steps: steps}
 	for _, s := range steps {
 		if s.write.Check {
 			continue
@@ -117,6 +118,10 @@ func (p patrol) job(s step) {
 	}
 	p.rule(number(s.next, "shards_done")-number(s.old, "shards_done") == p.shardsEnded(), s,
 		"done shards are counted in the change that ends them")
+	if p.world.whole {
+		p.sums(s)
+		p.published(s, from, to)
+	}
 	p.due(s, !to.Terminal() || to == job.StateCompleted)
 }
 
@@ -141,6 +146,10 @@ func (p patrol) unit(s step, id string) {
 	}
 	if list, ok := s.next["parts"].([]string); ok {
 		p.rule(number(s.next, "part_count") == int64(len(list)), s, "the list of parts has another length than its count")
+	}
+	if p.world.whole {
+		p.stale(s, from, to)
+		p.durable(s, from, to)
 	}
 	if to == job.UnitLeased {
 		p.rule(number(s.next, "lease_until_ms") > 0 && text(s.next, "owner") != "", s, "a lease has an owner and an end")
@@ -177,6 +186,9 @@ func (p patrol) due(s step, unfinished bool) {
 	if unfinished {
 		p.rule(number(s.next, job.FieldDueAt) > 0 && text(s.next, job.FieldDueBucket) == job.DueBucket(s.write.Key), s,
 			"an unfinished row is due some time")
+		if p.world.whole && text(s.next, fieldState) != string(job.StateCompleted) {
+			p.rule(number(s.next, job.FieldDueAt) <= p.world.Clock.Now().Add(dueMax).UnixMilli(), s, "an unfinished row is due soon")
+		}
 		return
 	}
 	_, due := s.next[job.FieldDueAt]

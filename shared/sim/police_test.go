@@ -111,7 +111,7 @@ func TestThePoliceKnowsEveryRule(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			world := New(Options{})
-			police(world, "test", test.steps)
+			police(world, "", "test", test.steps)
 			violations := world.Violations()
 			found := false
 			for _, violation := range violations {

@@ -37,24 +37,21 @@ type Message struct {
 
 // Send puts a message under way. Clean-up has no queue.
 func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, delay time.Duration) error {
-	fault, err := q.world.enter(ctx, q.actor, PortQueue, "Send", pointer.Job+"/"+pointer.Unit)
-	if err != nil {
-		return err
-	}
-	decoded, err := job.DecodePointer(pointer.Encode())
-	if err != nil {
-		return job.Errorf(job.Permanent, "queue_refused", "send: the receiver would refuse the pointer: %w", err)
-	}
-	if pointer.Unit == job.CleanID {
-		return job.Errorf(job.Permanent, "queue_refused", "send: clean-up has no queue; the sweep does it")
-	}
-	q.world.mu.Lock()
-	defer q.world.mu.Unlock()
-	q.sent++
-	q.messages = append(q.messages, Message{
-		Number: q.sent, Lane: lane, Pointer: decoded, Due: q.world.Clock.Now().Add(max(delay, 0)),
+	call := Call{Port: PortQueue, Method: "Send", Actor: q.actor, Subject: pointer.Job + "/" + pointer.Unit}
+	return q.world.write(ctx, call, func() error {
+		decoded, err := job.DecodePointer(pointer.Encode())
+		if err != nil {
+			return job.Errorf(job.Permanent, "queue_refused", "send: the receiver would refuse the pointer: %w", err)
+		}
+		if pointer.Unit == job.CleanID {
+			return job.Errorf(job.Permanent, "queue_refused", "send: clean-up has no queue; the sweep does it")
+		}
+		q.sent++
+		q.messages = append(q.messages, Message{
+			Number: q.sent, Lane: lane, Pointer: decoded, Due: q.world.Clock.Now().Add(max(delay, 0)),
+		})
+		return nil
 	})
-	return fault.written(PortQueue, "Send")
 }
 
 // Messages are all messages under way, in the order in which they were sent.

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,71 +15,63 @@ import (
 
 // AbortUpload drops an upload and its parts; one that does not exist is a success.
 func (s *Store) AbortUpload(ctx context.Context, key, uploadID string) error {
-	fault, unlock, err := s.begin(ctx, "AbortUpload", key)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if u, ok := s.uploads[uploadID]; ok && u.key == key {
-		delete(s.uploads, uploadID)
-	}
-	return fault.written(PortStore, "AbortUpload")
+	return s.world.write(ctx, s.call("AbortUpload", key), func() error {
+		if u, ok := s.uploads[uploadID]; ok && u.key == key {
+			policeAbort(s.world, u)
+			delete(s.uploads, uploadID)
+			s.counts.Aborted++
+		}
+		return nil
+	})
 }
 
 // Delete removes an object; one that does not exist is a success.
 func (s *Store) Delete(ctx context.Context, key, etag string) error {
-	fault, unlock, err := s.begin(ctx, "Delete", key)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	object, ok := s.objects[key]
-	if ok && etag != "" && object.ETag != etag {
-		return refusal("object_changed", "delete: %s is not the version that was named", key)
-	}
-	if owner, bound := s.world.Ledger.state.bound[key]; ok && bound {
-		s.world.violate("%s was deleted while %s delivers it", key, owner)
-	}
-	delete(s.objects, key)
-	return fault.written(PortStore, "Delete")
+	return s.world.write(ctx, s.call("Delete", key), func() error {
+		object, ok := s.objects[key]
+		if ok && etag != "" && object.ETag != etag {
+			return refusal("object_changed", "delete: %s is not the version that was named", key)
+		}
+		if ok {
+			policeDelete(s.world, key)
+		}
+		delete(s.objects, key)
+		return nil
+	})
 }
 
 // Objects lists up to limit objects below prefix with keys after the given one, in order.
-func (s *Store) Objects(ctx context.Context, prefix, after string, limit int) ([]pipeline.StoredObject, error) {
-	fault, unlock, err := s.begin(ctx, "Objects", prefix)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	var found []pipeline.StoredObject
-	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
-		if len(found) < limit && strings.HasPrefix(key, prefix) && key > after {
-			object := s.objects[key]
-			found = append(found, pipeline.StoredObject{Key: key, ETag: object.ETag, Bytes: object.Bytes, Modified: object.modified})
+func (s *Store) Objects(ctx context.Context, prefix, after string, limit int) (found []pipeline.StoredObject, err error) {
+	err = s.world.read(ctx, s.call("Objects", prefix), func() error {
+		for key, object := range s.objects {
+			if strings.HasPrefix(key, prefix) && key > after {
+				found = append(found, pipeline.StoredObject{Key: key, ETag: object.ETag, Bytes: object.Bytes, Modified: object.modified})
+			}
 		}
-	}
-	return found, fault.read(PortStore, "Objects")
+		slices.SortFunc(found, func(a, b pipeline.StoredObject) int { return strings.Compare(a.Key, b.Key) })
+		found = found[:min(limit, len(found))]
+		return nil
+	})
+	return or(found, err)
 }
 
 // Uploads lists up to limit unfinished multipart uploads below prefix after the given (key, id), in order.
 func (s *Store) Uploads(
 	ctx context.Context, prefix string, after pipeline.StoredUpload, limit int,
-) ([]pipeline.StoredUpload, error) {
-	fault, unlock, err := s.begin(ctx, "Uploads", prefix)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	var found []pipeline.StoredUpload
-	for _, u := range s.uploads {
-		if strings.HasPrefix(u.key, prefix) && (u.key > after.Key || u.key == after.Key && after.ID != "" && u.id > after.ID) {
-			found = append(found, pipeline.StoredUpload{Key: u.key, ID: u.id, Started: u.started})
+) (found []pipeline.StoredUpload, err error) {
+	err = s.world.read(ctx, s.call("Uploads", prefix), func() error {
+		for _, u := range s.uploads {
+			if strings.HasPrefix(u.key, prefix) && (u.key > after.Key || u.key == after.Key && after.ID != "" && u.id > after.ID) {
+				found = append(found, pipeline.StoredUpload{Key: u.key, ID: u.id, Started: u.started})
+			}
 		}
-	}
-	slices.SortFunc(found, func(a, b pipeline.StoredUpload) int {
-		return strings.Compare(a.Key+"\x00"+a.ID, b.Key+"\x00"+b.ID)
+		slices.SortFunc(found, func(a, b pipeline.StoredUpload) int {
+			return strings.Compare(a.Key+"\x00"+a.ID, b.Key+"\x00"+b.ID)
+		})
+		found = found[:min(limit, len(found))]
+		return nil
 	})
-	return found[:min(limit, len(found))], fault.read(PortStore, "Uploads")
+	return or(found, err)
 }
 
 // signingMargin is how long before the end of its credentials a link ends.
@@ -88,20 +79,19 @@ const signingMargin = 10 * time.Second
 
 // Sign makes a link that Fetch follows.
 func (s *Store) Sign(ctx context.Context, link pipeline.Link) (string, time.Time, error) {
-	fault, unlock, err := s.begin(ctx, "Sign", link.Key)
+	var expires time.Time
+	err := s.world.read(ctx, s.call("Sign", link.Key), func() error {
+		if link.Lifetime <= 0 {
+			return refusal("store_refused", "sign %s: the lifetime is %s", link.Key, link.Lifetime)
+		}
+		expires = link.Now.Add(link.Lifetime)
+		if end := s.credentialsEnd; !end.IsZero() && end.Add(-signingMargin).Before(expires) {
+			expires = end.Add(-signingMargin)
+		}
+		return nil
+	})
 	if err != nil {
 		return "", time.Time{}, err
-	}
-	defer unlock()
-	if err := fault.read(PortStore, "Sign"); err != nil {
-		return "", time.Time{}, err
-	}
-	if link.Lifetime <= 0 {
-		return "", time.Time{}, refusal("store_refused", "sign %s: the lifetime is %s", link.Key, link.Lifetime)
-	}
-	expires := link.Now.Add(link.Lifetime)
-	if end := s.credentialsEnd; !end.IsZero() && end.Add(-signingMargin).Before(expires) {
-		expires = end.Add(-signingMargin)
 	}
 	query := url.Values{"expires": {strconv.FormatInt(expires.UnixMilli(), 10)}, "name": {link.FileName}, "type": {link.ContentType}}
 	return "sim://bucket/" + url.PathEscape(link.Key) + "?" + query.Encode(), expires, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"sealift/shared/checksum"
@@ -30,10 +31,26 @@ type bucket struct {
 	uploads map[string]*upload
 	// written remembers the content of every key that ever had an object, as keys are never reused.
 	written map[string]uint64
-	created int
+	// artifacts remembers the one key of each job below each root that delivers.
+	artifacts map[string]string
+	counts    UploadCounts
 }
 
 var _ pipeline.Store = (*Store)(nil)
+
+// UploadCounts add up: every upload that was created is completed, aborted or open.
+type UploadCounts struct {
+	Created   int
+	Completed int
+	Aborted   int
+}
+
+// Counts are those of all uploads so far. It is no call of the port.
+func (s *Store) Counts() UploadCounts {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	return s.counts
+}
 
 // blob is an object's content and description.
 type blob struct {
@@ -65,17 +82,12 @@ func newStore(w *World, opt Options) *Store {
 	return &Store{world: w, bucket: &bucket{
 		partBytesMin: least, credentialsEnd: opt.CredentialsEnd,
 		objects: map[string]*blob{}, uploads: map[string]*upload{}, written: map[string]uint64{},
+		artifacts: map[string]string{},
 	}}
 }
 
-// begin enters a call and locks the world; on success the caller must end with unlock.
-func (s *Store) begin(ctx context.Context, method, subject string) (Fault, func(), error) {
-	fault, err := s.world.enter(ctx, s.actor, PortStore, method, subject)
-	if err != nil {
-		return Fault{}, nil, err
-	}
-	s.world.mu.Lock()
-	return fault, s.world.mu.Unlock, nil
+func (s *Store) call(method, subject string) Call {
+	return Call{Port: PortStore, Method: method, Actor: s.actor, Subject: subject}
 }
 
 func refusal(code, format string, args ...any) error {
@@ -83,78 +95,70 @@ func refusal(code, format string, args ...any) error {
 }
 
 // Put creates a small object in one call.
-func (s *Store) Put(ctx context.Context, object pipeline.NewObject, data []byte) (pipeline.Object, error) {
-	fault, unlock, err := s.begin(ctx, "Put", object.Key)
-	if err != nil {
-		return pipeline.Object{}, err
-	}
-	defer unlock()
-	if err := s.checkFree("put", object.Key); err != nil {
-		return pipeline.Object{}, err
-	}
-	made := s.keep(object.Key, object.ContentType, slices.Clone(data))
-	return lost(fault, "Put", made)
+func (s *Store) Put(ctx context.Context, object pipeline.NewObject, data []byte) (made pipeline.Object, err error) {
+	data = slices.Clone(data)
+	err = s.world.write(ctx, s.call("Put", object.Key), func() error {
+		if err := s.checkFree("put", object.Key); err != nil {
+			return err
+		}
+		made = s.keep(object.Key, object.ContentType, data)
+		return nil
+	})
+	return or(made, err)
 }
 
 // CreateUpload begins a multipart upload.
-func (s *Store) CreateUpload(ctx context.Context, object pipeline.NewObject) (string, error) {
-	fault, unlock, err := s.begin(ctx, "CreateUpload", object.Key)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	if object.Key == "" {
-		return "", refusal("store_refused", "create upload: the key is empty")
-	}
-	s.created++
-	id := fmt.Sprintf("upload-%06d", s.created)
-	s.uploads[id] = &upload{
-		id: id, key: object.Key, contentType: object.ContentType, started: s.world.Clock.Now(), parts: map[int64]part{},
-	}
-	return lost(fault, "CreateUpload", id)
+func (s *Store) CreateUpload(ctx context.Context, object pipeline.NewObject) (id string, err error) {
+	err = s.world.write(ctx, s.call("CreateUpload", object.Key), func() error {
+		if object.Key == "" {
+			return refusal("store_refused", "create upload: the key is empty")
+		}
+		s.counts.Created++
+		id = fmt.Sprintf("upload-%06d", s.counts.Created)
+		s.uploads[id] = &upload{
+			id: id, key: object.Key, contentType: object.ContentType, started: s.world.Clock.Now(), parts: map[int64]part{},
+		}
+		return nil
+	})
+	return or(id, err)
 }
 
 // PutPart writes one part.
 func (s *Store) PutPart(ctx context.Context, to job.Upload, number int64, data []byte, crc64 uint64) (string, error) {
-	fault, unlock, err := s.begin(ctx, "PutPart", to.Key)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	u, err := s.open("put part", to)
-	if err != nil {
-		return "", err
-	}
-	if sum := uint64(checksum.Sum64(data)); sum != crc64 {
-		return "", refusal("checksum_mismatch", "put part %d of %s: the bytes have checksum %016x, not %016x", number, to.Key, sum, crc64)
-	}
-	made, err := u.put(number, slices.Clone(data), crc64)
-	if err != nil {
-		return "", err
-	}
-	return lost(fault, "PutPart", made.ETag)
+	data = slices.Clone(data)
+	var made job.Part
+	err := s.world.write(ctx, s.call("PutPart", partSubject(to.Key, number)), func() error {
+		u, err := s.open("put part", to)
+		if err != nil {
+			return err
+		}
+		if sum := uint64(checksum.Sum64(data)); sum != crc64 {
+			return refusal("checksum_mismatch", "put part %d of %s: the bytes have checksum %016x, not %016x", number, to.Key, sum, crc64)
+		}
+		policePart(s.world, u, number)
+		made, err = u.put(number, data, crc64)
+		return err
+	})
+	return or(made.ETag, err)
 }
 
+func partSubject(key string, number int64) string { return key + "#" + strconv.FormatInt(number, 10) }
+
 // CopyPart writes one part from bytes of another object.
-func (s *Store) CopyPart(ctx context.Context, to job.Upload, number int64, from pipeline.Slice) (job.Part, error) {
-	fault, unlock, err := s.begin(ctx, "CopyPart", to.Key)
-	if err != nil {
-		return job.Part{}, err
-	}
-	defer unlock()
-	u, err := s.open("copy part", to)
-	if err != nil {
-		return job.Part{}, err
-	}
-	data, err := s.slice("copy part", from)
-	if err != nil {
-		return job.Part{}, err
-	}
-	made, err := u.put(number, data, uint64(checksum.Sum64(data)))
-	if err != nil {
-		return job.Part{}, err
-	}
-	return lost(fault, "CopyPart", made)
+func (s *Store) CopyPart(ctx context.Context, to job.Upload, number int64, from pipeline.Slice) (made job.Part, err error) {
+	err = s.world.write(ctx, s.call("CopyPart", partSubject(to.Key, number)), func() error {
+		u, err := s.open("copy part", to)
+		if err != nil {
+			return err
+		}
+		data, err := s.slice("copy part", from)
+		if err != nil {
+			return err
+		}
+		made, err = u.put(number, data, uint64(checksum.Sum64(data)))
+		return err
+	})
+	return or(made, err)
 }
 
 func (s *Store) open(operation string, at job.Upload) (*upload, error) {
@@ -180,30 +184,29 @@ func etag(crc64 uint64, size int) string { return fmt.Sprintf("%016x%x", crc64, 
 // CompleteUpload makes the object of exactly these parts, if no object has the key.
 func (s *Store) CompleteUpload(
 	ctx context.Context, at job.Upload, parts []job.Part, want pipeline.Object,
-) (pipeline.Object, error) {
-	fault, unlock, err := s.begin(ctx, "CompleteUpload", at.Key)
-	if err != nil {
-		return pipeline.Object{}, err
-	}
-	defer unlock()
-	u, err := s.open("complete upload", at)
-	if err != nil {
-		return pipeline.Object{}, err
-	}
-	data, err := s.assemble(u, parts)
-	if err != nil {
-		return pipeline.Object{}, err
-	}
-	if sum := uint64(checksum.Sum64(data)); sum != want.CRC64 || int64(len(data)) != want.Bytes {
-		return pipeline.Object{}, refusal("checksum_mismatch",
-			"complete upload %s: the parts have %d bytes and checksum %016x, not %d and %016x", at.Key, len(data), sum, want.Bytes, want.CRC64)
-	}
-	if err := s.checkFree("complete upload", at.Key); err != nil {
-		return pipeline.Object{}, err
-	}
-	delete(s.uploads, at.ID)
-	made := s.keep(at.Key, u.contentType, data)
-	return lost(fault, "CompleteUpload", made)
+) (made pipeline.Object, err error) {
+	err = s.world.write(ctx, s.call("CompleteUpload", at.Key), func() error {
+		u, err := s.open("complete upload", at)
+		if err != nil {
+			return err
+		}
+		data, err := s.assemble(u, parts)
+		if err != nil {
+			return err
+		}
+		if sum := uint64(checksum.Sum64(data)); sum != want.CRC64 || int64(len(data)) != want.Bytes {
+			return refusal("checksum_mismatch",
+				"complete upload %s: the parts have %d bytes and checksum %016x, not %d and %016x", at.Key, len(data), sum, want.Bytes, want.CRC64)
+		}
+		if err := s.checkFree("complete upload", at.Key); err != nil {
+			return err
+		}
+		delete(s.uploads, at.ID)
+		s.counts.Completed++
+		made = s.keep(at.Key, u.contentType, data)
+		return nil
+	})
+	return or(made, err)
 }
 
 func (s *Store) assemble(u *upload, parts []job.Part) ([]byte, error) {
@@ -244,58 +247,47 @@ func (s *Store) keep(key, contentType string, data []byte) pipeline.Object {
 		s.world.violate("key %s was used again for another content", key)
 	}
 	s.written[key] = sum
+	policeObject(s.world, key)
 	made := pipeline.Object{Key: key, ETag: etag(sum, len(data)), Bytes: int64(len(data)), CRC64: sum}
 	s.objects[key] = &blob{Object: made, contentType: contentType, data: data, modified: s.world.Clock.Now()}
 	return made
 }
 
 // Parts lists the parts an upload holds now, by number.
-func (s *Store) Parts(ctx context.Context, at job.Upload) ([]job.Part, error) {
-	fault, unlock, err := s.begin(ctx, "Parts", at.Key)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	u, err := s.open("list parts", at)
-	if err != nil {
-		return nil, err
-	}
-	parts := make([]job.Part, 0, len(u.parts))
-	for _, number := range slices.Sorted(maps.Keys(u.parts)) {
-		parts = append(parts, u.parts[number].Part)
-	}
-	return parts, fault.read(PortStore, "Parts")
+func (s *Store) Parts(ctx context.Context, at job.Upload) (parts []job.Part, err error) {
+	err = s.world.read(ctx, s.call("Parts", at.Key), func() error {
+		u, err := s.open("list parts", at)
+		if err != nil {
+			return err
+		}
+		for _, number := range slices.Sorted(maps.Keys(u.parts)) {
+			parts = append(parts, u.parts[number].Part)
+		}
+		return nil
+	})
+	return or(parts, err)
 }
 
 // Stat describes an object.
 func (s *Store) Stat(ctx context.Context, key string) (pipeline.Object, bool, error) {
-	fault, unlock, err := s.begin(ctx, "Stat", key)
-	if err != nil {
+	var found *blob
+	err := s.world.read(ctx, s.call("Stat", key), func() error {
+		found = s.objects[key]
+		return nil
+	})
+	if err != nil || found == nil {
 		return pipeline.Object{}, false, err
 	}
-	defer unlock()
-	if err := fault.read(PortStore, "Stat"); err != nil {
-		return pipeline.Object{}, false, err
-	}
-	object, ok := s.objects[key]
-	if !ok {
-		return pipeline.Object{}, false, nil
-	}
-	return object.Object, true, nil
+	return found.Object, true, nil
 }
 
 // Read reads bytes of an object into memory.
-func (s *Store) Read(ctx context.Context, from pipeline.Slice) ([]byte, error) {
-	fault, unlock, err := s.begin(ctx, "Read", from.Key)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	data, err := s.slice("read", from)
-	if err != nil {
-		return nil, err
-	}
-	return data, fault.read(PortStore, "Read")
+func (s *Store) Read(ctx context.Context, from pipeline.Slice) (data []byte, err error) {
+	err = s.world.read(ctx, s.call("Read", from.Key), func() error {
+		data, err = s.slice("read", from)
+		return err
+	})
+	return or(data, err)
 }
 
 func (s *Store) slice(operation string, from pipeline.Slice) ([]byte, error) {
@@ -309,12 +301,4 @@ func (s *Store) slice(operation string, from pipeline.Slice) ([]byte, error) {
 		return nil, refusal("range_invalid", "%s: bytes %d to %d of %s, which has %d", operation, from.From, from.To, from.Key, object.Bytes)
 	}
 	return slices.Clone(object.data[from.From:from.To]), nil
-}
-
-func lost[T any](fault Fault, method string, made T) (T, error) {
-	var nothing T
-	if err := fault.written(PortStore, method); err != nil {
-		return nothing, err
-	}
-	return made, nil
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sealift/shared/job"
@@ -23,6 +24,8 @@ type World struct {
 	Queue  *Queue
 
 	faults func(Call) Fault
+	gate   Gate
+	whole  bool
 
 	// mu guards everything below and all state of the ledger, the store and the queue.
 	mu         sync.Mutex
@@ -37,6 +40,13 @@ type Options struct {
 	// Faults decides what happens to each call. It runs before the call and outside every lock, so a scheduler may
 	// hold a caller back by blocking in it, advance the clock or make calls of its own.
 	Faults func(Call) Fault
+	// Gate, when there is one, is asked instead of Faults.
+	Gate Gate
+	// Now is the world's time; nil is a Clock that starts at Start and moves only when it is told to.
+	Now func() time.Time
+	// Whole says that the ledger and the store are of one system, so that what the ledger says of bytes is checked
+	// against them.
+	Whole bool
 	// PartBytesMin is the least size of a part that isn't the last; 0 means the real store's.
 	PartBytesMin int64
 	// CredentialsEnd is when the credentials that sign links end; zero is never.
@@ -48,7 +58,7 @@ func New(opt Options) *World {
 	if opt.Start.IsZero() {
 		opt.Start = time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
 	}
-	w := &World{Clock: &Clock{now: opt.Start.UTC()}, faults: opt.Faults}
+	w := &World{Clock: &Clock{now: opt.Start.UTC(), live: opt.Now}, faults: opt.Faults, gate: opt.Gate, whole: opt.Whole}
 	w.Ledger = newLedger(w)
 	w.Store = newStore(w, opt)
 	w.Queue = &Queue{world: w, mail: &mail{}}
@@ -62,11 +72,30 @@ type Ports struct {
 	Queue  *Queue
 }
 
-// Actor is the same world for one caller whose calls carry its name, so that a fault hook can stop it for good.
-func (w *World) Actor(name string) Ports {
+// Caller is one process that calls the world.
+type Caller struct {
+	// Name is what its calls carry, so that a hook can stop it for good.
+	Name string
+	// Lag is how far its estimate of the ledger's time is behind, once the ledger has answered it.
+	Lag time.Duration
+	// Off is how wrong its own clock is, which is all that it has before the first answer.
+	Off time.Duration
+}
+
+// Actor is the same world for one caller with good clocks.
+func (w *World) Actor(name string) Ports { return w.Caller(Caller{Name: name}) }
+
+// Caller is the same world for one caller.
+func (w *World) Caller(c Caller) Ports {
 	ledger, store, queue := *w.Ledger, *w.Store, *w.Queue
-	ledger.actor, store.actor, queue.actor = name, name, name
+	ledger.actor, store.actor, queue.actor = c.Name, c.Name, c.Name
+	ledger.lag, ledger.off, ledger.answered = c.Lag, c.Off, new(atomic.Bool)
 	return Ports{Ledger: &ledger, Store: &store, Queue: &queue}
+}
+
+// Touch is a call of the source by a caller. The source itself is the test's; only its faults are the world's.
+func (w *World) Touch(ctx context.Context, actor, method, subject string) error {
+	return w.read(ctx, Call{Port: PortSource, Method: method, Actor: actor, Subject: subject}, func() error { return nil })
 }
 
 // Port says which port a call went to.
@@ -77,6 +106,7 @@ const (
 	PortLedger Port = "ledger"
 	PortStore  Port = "store"
 	PortQueue  Port = "queue"
+	PortSource Port = "source"
 )
 
 // Call is one call of a port, as a fault hook sees it.
@@ -98,8 +128,24 @@ func (c Call) String() string {
 
 // Fault is what happens to a call; the zero value is nothing.
 type Fault struct {
-	refuse job.Kind
-	lose   bool
+	refuse  job.Kind
+	lose    bool
+	abandon bool
+	seen    func(error)
+}
+
+// Gate holds a caller back until its call may be answered, and decides how. late is what the call does to the world, nil
+// for a read: a gate whose caller has given up, or is dead, may let it happen afterwards, as a request that is on its way
+// does. late must run at most once and only when the call is not let through.
+type Gate func(ctx context.Context, call Call, late func()) Fault
+
+// Abandon is the fault of a caller that gave up waiting: its context has ended.
+func Abandon() Fault { return Fault{abandon: true} }
+
+// Seen is the same fault, and tells what the caller was answered.
+func (f Fault) Seen(seen func(error)) Fault {
+	f.seen = seen
+	return f
 }
 
 // Refuse makes a call fail with the kind; nothing happens. With Unknown it is a request that got lost on its way.
@@ -141,41 +187,69 @@ func (w *World) violate(format string, args ...any) {
 	w.violations = append(w.violations, fmt.Sprintf(format, args...))
 }
 
-// enter begins a call: it asks the fault hook and returns the error of a call that never reaches its port.
-func (w *World) enter(ctx context.Context, actor string, port Port, method, subject string) (Fault, error) {
+// write makes a call that has an effect. Effects run while the world is locked.
+func (w *World) write(ctx context.Context, call Call, effect func() error) error {
+	locked := func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return effect()
+	}
+	fault, err := w.enter(ctx, call, func() { _ = locked() })
+	if err == nil {
+		err = locked()
+	}
+	if fault.lose {
+		err = job.Errorf(job.Unknown, codeOf(call.Port, job.Unknown), "the simulation loses the answer of %s.%s", call.Port, call.Method)
+	}
+	if fault.seen != nil {
+		fault.seen(err)
+	}
+	return err
+}
+
+// read makes a call without effect.
+func (w *World) read(ctx context.Context, call Call, effect func() error) error {
+	fault, err := w.enter(ctx, call, nil)
+	if err == nil {
+		w.mu.Lock()
+		err = effect()
+		w.mu.Unlock()
+	}
+	if fault.lose {
+		err = job.Errorf(job.Transient, codeOf(call.Port, job.Transient), "the simulation loses the answer of %s.%s", call.Port, call.Method)
+	}
+	if fault.seen != nil {
+		fault.seen(err)
+	}
+	return err
+}
+
+// enter begins a call: it asks the hook and returns the error of a call that never reaches its port.
+func (w *World) enter(ctx context.Context, call Call, late func()) (Fault, error) {
 	if ctx.Err() != nil {
-		return Fault{}, cancelled(port, method, ctx.Err())
+		return Fault{}, cancelled(call.Port, call.Method, ctx.Err())
 	}
 	w.mu.Lock()
 	w.calls++
-	call := Call{Port: port, Method: method, Actor: actor, Subject: subject, Number: w.calls}
+	call.Number = w.calls
 	w.mu.Unlock()
-	if w.faults == nil {
+	var fault Fault
+	switch {
+	case w.gate != nil:
+		fault = w.gate(ctx, call, late)
+	case w.faults != nil:
+		fault = w.faults(call)
+		fault.abandon = ctx.Err() != nil
+	default:
 		return Fault{}, nil
 	}
-	fault := w.faults(call)
-	if ctx.Err() != nil {
-		return Fault{}, cancelled(port, method, ctx.Err())
+	if fault.abandon {
+		return Fault{seen: fault.seen}, cancelled(call.Port, call.Method, ctx.Err())
 	}
 	if fault.refuse != "" {
-		return Fault{}, job.Errorf(fault.refuse, codeOf(port, fault.refuse), "the simulation refuses %s", call)
+		return fault, job.Errorf(fault.refuse, codeOf(call.Port, fault.refuse), "the simulation refuses %s", call)
 	}
 	return fault, nil
-}
-
-// written ends a call that has had its effect, read one that has none.
-func (f Fault) written(port Port, method string) error {
-	if !f.lose {
-		return nil
-	}
-	return job.Errorf(job.Unknown, codeOf(port, job.Unknown), "the simulation loses the answer of %s.%s", port, method)
-}
-
-func (f Fault) read(port Port, method string) error {
-	if !f.lose {
-		return nil
-	}
-	return job.Errorf(job.Transient, codeOf(port, job.Transient), "the simulation loses the answer of %s.%s", port, method)
 }
 
 func cancelled(port Port, method string, cause error) error {
@@ -196,14 +270,19 @@ func codeOf(port Port, kind job.Kind) string {
 	return string(port) + "_refused"
 }
 
-// Clock is the world's time, which moves only when it is told to.
+// Clock is the world's time, which moves only when it is told to, unless Options name another one.
 type Clock struct {
+	live func() time.Time
+
 	mu  sync.Mutex
 	now time.Time
 }
 
 // Now is the current time.
 func (c *Clock) Now() time.Time {
+	if c.live != nil {
+		return c.live()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now

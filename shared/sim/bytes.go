@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"sealift/shared/job"
+	"sealift/shared/limits"
+)
+
+// The rules of this file hold between the ledger and the store, in a world that is whole.
+
+// dueMax is how long an unfinished row may be left without a look: the longest of a lease, a backoff and a grace, and
+// some for clocks that differ.
+const dueMax = limits.WakeGraceMax + time.Minute
+
+// stale holds that nobody but the attempt that owns a leased unit writes what the unit has done. Attempts are named after
+// their actors.
+func (p patrol) stale(s step, from, to job.UnitState) {
+	if from != job.UnitLeased || p.actor == "" || onlyChanged(s, job.FieldDueAt, job.FieldDueBucket, "nudges") {
+		return
+	}
+	taken := to == job.UnitLeased && s.next["owner"] != s.old["owner"] || to == job.UnitRetired
+	staged := to == job.UnitPending && s.write.Key.SK == job.UnitKey("", job.CleanID).SK
+	if taken || staged {
+		return // others may do this, by generation
+	}
+	p.rule(strings.HasPrefix(text(s.old, "owner"), p.actor+"."), s, "a stale write of "+p.actor+" landed; the owner is "+text(s.old, "owner"))
+}
+
+// durable holds that a checkpoint is never ahead of the bytes that the store has confirmed.
+func (p patrol) durable(s step, from, to job.UnitState) {
+	parts, grown := number(s.next, "part_count"), number(s.next, "part_count") > number(s.old, "part_count")
+	ended := from != to && to == job.UnitDone
+	_, id, _ := job.ParseRowKey(s.write.Key)
+	if _, shard := job.ShardNumber(id); !shard || !grown && !ended {
+		return
+	}
+	unit, err := job.DecodeUnit(s.next)
+	if err != nil {
+		p.rule(false, s, "the row can't be read: "+err.Error())
+		return
+	}
+	if grown {
+		open := p.world.Store.uploads[unit.Upload.ID]
+		p.rule(open != nil && parts == number(s.old, "part_count")+1, s, "a checkpoint names no open upload, or skips a part")
+		var size int64
+		for _, listed := range unit.Progress.Parts {
+			size += listed.Bytes
+			p.rule(open != nil && open.parts[listed.Number].ETag == listed.ETag && open.parts[listed.Number].Bytes == listed.Bytes, s,
+				"a checkpoint is ahead of the stored bytes: part "+strconv.FormatInt(listed.Number, 10))
+		}
+		p.rule(size == unit.Progress.Bytes, s, "a checkpoint counts other bytes than its parts have")
+	}
+	if ended && (unit.Object.Bytes > 0 || unit.Progress.Bytes > 0) {
+		object := p.world.Store.objects[unit.Object.Key]
+		p.rule(object != nil && object.ETag == unit.Object.ETag && object.Bytes == unit.Progress.Bytes && object.CRC64 == unit.Progress.CRC64, s,
+			"a shard is done and its object is not the bytes that it committed")
+	}
+}
+
+// sums holds that the job counts what its shards say.
+func (p patrol) sums(s step) {
+	if number(s.next, "shards_done") == number(s.old, "shards_done") {
+		return
+	}
+	var done, rows, size int64
+	add := func(key job.RowKey, row job.Fields) {
+		_, unit, _ := job.ParseRowKey(key)
+		if _, shard := job.ShardNumber(unit); shard && text(row, fieldState) == string(job.UnitDone) &&
+			number(row, "plan_generation") == number(s.next, "plan_generation") {
+			done, rows, size = done+1, rows+number(row, "rows"), size+number(row, "bytes")
+		}
+	}
+	changed := map[job.RowKey]bool{}
+	for _, other := range p.steps {
+		changed[other.write.Key] = true
+		add(other.write.Key, other.next)
+	}
+	for _, sk := range p.world.Ledger.state.order[s.write.Key.PK] {
+		if key := (job.RowKey{PK: s.write.Key.PK, SK: sk}); !changed[key] {
+			add(key, p.world.Ledger.state.byKey[key])
+		}
+	}
+	p.rule(done == number(s.next, "shards_done") && rows == number(s.next, "rows") && size == number(s.next, "bytes"), s,
+		"the job's counters are not the sums of its shards")
+}
+
+// published holds that what a job binds is there, whole.
+func (p patrol) published(s step, from, to job.State) {
+	if from == to || to != job.StateCompleted {
+		return
+	}
+	j, err := job.DecodeJob(s.next)
+	if err != nil {
+		p.rule(false, s, "the row can't be read: "+err.Error())
+		return
+	}
+	object := p.world.Store.objects[j.Artifact.Key]
+	p.rule(object != nil && object.ETag == j.Artifact.ETag && object.Bytes == j.Artifact.Bytes && object.CRC64 == j.Artifact.CRC64, s,
+		"a job binds an artifact that is not in the store as it says")
+	p.rule(p.world.Store.objects[j.Artifact.ReceiptKey] != nil, s, "a job binds a receipt that is not in the store")
+	p.rule(j.Artifact.Rows == j.Rows, s, "an artifact has other rows than its job counted")
+}
+
+// owner is the row of the unit, or of the job, that a key of the store belongs to.
+func owner(w *World, key string) (unit, of job.Fields) {
+	segments := strings.Split(key, "/")
+	if len(segments) < 4 {
+		return nil, nil
+	}
+	of = w.Ledger.state.byKey[job.JobKey(segments[2])]
+	id := job.FinalizeID
+	if segments[0] == "staging" {
+		id = segments[3]
+	}
+	return w.Ledger.state.byKey[job.UnitKey(segments[2], id)], of
+}
+
+// policePart holds that a part that is listed is never written again.
+func policePart(w *World, to *upload, number int64) {
+	if !w.whole {
+		return
+	}
+	unit, _ := owner(w, to.key)
+	if text(unit, "upload_id") != to.id {
+		return
+	}
+	parts, _ := unit["parts"].([]string)
+	for _, listed := range parts {
+		if strings.HasPrefix(listed, strconv.FormatInt(number, 10)+":") {
+			w.violate("part %d of %s was written again after a checkpoint listed it", number, to.key)
+		}
+	}
+}
+
+// policeObject holds that a job has at most one artifact and one receipt, ever.
+func policeObject(w *World, key string) {
+	segments := strings.Split(key, "/")
+	if !w.whole || len(segments) < 4 || segments[0] == "staging" {
+		return
+	}
+	place := segments[0] + "/" + segments[2]
+	if was, taken := w.Store.artifacts[place]; taken && was != key {
+		w.violate("the job has a second object below %s: %s and %s", place, was, key)
+	}
+	w.Store.artifacts[place] = key
+}
+
+// policeAbort holds that an upload in which a living job's progress lies stays open.
+func policeAbort(w *World, u *upload) {
+	if !w.whole {
+		return
+	}
+	unit, of := owner(w, u.key)
+	if text(unit, "upload_id") == u.id && !job.State(text(of, fieldState)).Terminal() {
+		w.violate("upload %s of %s was aborted while its job is %s", u.id, u.key, text(of, fieldState))
+	}
+}
+
+// policeDelete holds that nothing is deleted that is delivered or still needed.
+func policeDelete(w *World, key string) {
+	if of, bound := w.Ledger.state.bound[key]; bound {
+		w.violate("%s was deleted while %s delivers it", key, of)
+	}
+	if !w.whole {
+		return
+	}
+	if unit, of := owner(w, key); of != nil && !job.State(text(of, fieldState)).Terminal() && text(unit, "object_key") == key {
+		w.violate("%s was deleted while its job is %s", key, text(of, fieldState))
+	}
+}
