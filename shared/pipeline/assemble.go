@@ -10,6 +10,23 @@ import (
 	"sealift/shared/limits"
 )
 
+// Bounds are what a store allows for the parts of an object.
+type Bounds struct {
+	// PartBytesMin is the least size of every part but the last, CopyBytesMax the most that one part copy may cover.
+	PartBytesMin int64
+	CopyBytesMax int64
+}
+
+func (b Bounds) orLimits() Bounds {
+	if b.PartBytesMin == 0 {
+		b.PartBytesMin = limits.StorePartBytesMin
+	}
+	if b.CopyBytesMax == 0 {
+		b.CopyBytesMax = limits.StoreCopyBytesMax
+	}
+	return b
+}
+
 // assembly makes one object of many inside the store: one part copy per staged object; only runs smaller than the
 // store's part minimum pass through memory, merged, with a bound.
 type assembly struct {
@@ -17,6 +34,7 @@ type assembly struct {
 	held   *Held
 	object NewObject
 	want   Object
+	bounds Bounds
 }
 
 // step is one part of the object: bytes copied inside the store, or bytes gathered in memory from slices and a literal.
@@ -36,7 +54,7 @@ func (s step) bytes() int64 {
 }
 
 func (a assembly) run(ctx context.Context, w whole) (Object, error) {
-	steps := layOut(w)
+	steps := layOut(w, a.bounds)
 	if len(steps) > limits.StorePartsMax {
 		return Object{}, job.Errorf(job.Permanent, "artifact_too_large", "the file needs %d parts; one object can have %d: ask for a shorter span", len(steps), limits.StorePartsMax)
 	}
@@ -128,8 +146,8 @@ func (a assembly) gather(ctx context.Context, s step) ([]byte, error) {
 
 // layOut turns the pieces and the suffix into steps. Every step but the last has at least the store's part minimum. A
 // run of small pieces before a large one borrows the bytes it lacks from the large one's beginning.
-func layOut(w whole) []step {
-	l := layout{}
+func layOut(w whole, bounds Bounds) []step {
+	l := layout{bounds: bounds}
 	for _, p := range w.pieces {
 		l.add(Slice{Key: p.object.Key, ETag: p.object.ETag, To: p.object.Bytes})
 	}
@@ -142,8 +160,9 @@ func layOut(w whole) []step {
 
 // layout gathers a run of small slices until it is large enough to be a part.
 type layout struct {
-	steps []step
-	small step
+	bounds Bounds
+	steps  []step
+	small  step
 }
 
 func (l *layout) push(s step) {
@@ -156,16 +175,16 @@ func (l *layout) add(slice Slice) {
 		return
 	}
 	if pending := l.small.bytes(); pending > 0 {
-		lack := limits.StorePartBytesMin - pending
+		lack := l.bounds.PartBytesMin - pending
 		take := slice.To
-		if slice.To-lack >= limits.StorePartBytesMin {
+		if slice.To-lack >= l.bounds.PartBytesMin {
 			take = lack
 		}
 		head := slice
 		head.To = take
 		l.small.slices = append(l.small.slices, head)
 		slice.From = take
-		if l.small.bytes() < limits.StorePartBytesMin {
+		if l.small.bytes() < l.bounds.PartBytesMin {
 			return
 		}
 		l.push(l.small)
@@ -181,11 +200,11 @@ func (l *layout) copy(slice Slice) {
 	if size == 0 {
 		return
 	}
-	if size < limits.StorePartBytesMin {
+	if size < l.bounds.PartBytesMin {
 		l.small.slices = append(l.small.slices, slice)
 		return
 	}
-	count := (size + limits.StoreCopyBytesMax - 1) / limits.StoreCopyBytesMax
+	count := (size + l.bounds.CopyBytesMax - 1) / l.bounds.CopyBytesMax
 	from := slice.From
 	for i := range count {
 		part := slice

@@ -36,7 +36,7 @@ func TestLayOutCoversEveryByteOnceInOrder(t *testing.T) {
 		if len(w.suffix) > 0 {
 			want = append(want, span{-1, 0, int64(len(w.suffix))})
 		}
-		steps := layOut(w)
+		steps := layOut(w, Bounds{}.orLimits())
 		var have []span
 		for i, s := range steps {
 			if s.number != int64(i+1) {

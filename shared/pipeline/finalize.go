@@ -21,6 +21,8 @@ type Finalizer struct {
 	Keys  Keys
 	// NewRandom returns text that nobody can guess, for the artifact's key.
 	NewRandom func() string
+	// Bounds are the store's; the zero value stands for those in limits.
+	Bounds Bounds
 }
 
 // Finalize runs a job's finalize unit: check the shards, decide to publish, assemble the object and its receipt under
@@ -182,7 +184,7 @@ func (f Finalizer) publish(ctx context.Context, j job.Job, held *Held, w whole, 
 	if ok {
 		return adopt(ctx, f.Store, &job.Error{Kind: job.Permanent, Code: "object_exists"}, Object{Key: have.Key, Bytes: want.Bytes, CRC64: want.CRC64})
 	}
-	a := assembly{store: f.Store, held: held, object: NewObject{Key: want.Key, ContentType: contentType}, want: want}
+	a := assembly{store: f.Store, held: held, object: NewObject{Key: want.Key, ContentType: contentType}, want: want, bounds: f.Bounds.orLimits()}
 	object, err := a.run(ctx, w)
 	if err != nil {
 		return adopt(ctx, f.Store, err, want)

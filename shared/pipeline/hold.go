@@ -86,6 +86,13 @@ func (w Worker) renew(ctx context.Context, held *Held, stop <-chan struct{}, pro
 			return
 		case <-ticker.C:
 		}
+		select {
+		case <-stop:
+			return // the work ended in the same moment; a renewal would only hold its end up
+		case <-ctx.Done():
+			return
+		default:
+		}
 		sent := monotonicNow()
 		_, change := held.Unit().Renew(w.Ledger.Now())
 		err := w.Ledger.Apply(ctx, change)

@@ -16,6 +16,8 @@ type Processor struct {
 	Sources Sources
 	Store   Store
 	Keys    Keys
+	// Cut says where parts end; the zero value stands for the bounds in limits.
+	Cut format.Cut
 }
 
 // Keys names what is stored; the one implementation owns every path.

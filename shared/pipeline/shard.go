@@ -61,7 +61,7 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 		return nil, err
 	}
 	writer, err := format.NewPartWriter(s.spec, format.PartOptions{
-		First: s.first, PartIndex: int(s.held.Unit().Progress.PartCount),
+		First: s.first, PartIndex: int(s.held.Unit().Progress.PartCount), Cut: s.Cut,
 	})
 	if err != nil {
 		return nil, err
