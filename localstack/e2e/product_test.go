@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"flag"
+	"os"
 	"testing"
 
 	"sealift/shared/source/pgtest"
@@ -16,6 +18,16 @@ type shared struct {
 	pg     string
 }
 
+// TestMain lets more tests run at a time than there are processors: they wait for leases far more than they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	const atOnce = 12
+	if err := flag.Set("test.parallel", itoa(atOnce)); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
 // TestProduct proves what needs neither a kill of the cloud nor its misbehaviour.
 func TestProduct(t *testing.T) {
 	t.Parallel()
@@ -26,8 +38,20 @@ func TestProduct(t *testing.T) {
 	s.define(t, definition("lite", "lite", map[string]any{"shard_rows": 2_000, "active_jobs_max": 60}))
 	s.define(t, definition("pg", "pg", map[string]any{"shard_rows": 2_000, "active_jobs_max": 60}))
 	for name, proof := range map[string]func(*testing.T, *shared){
-		"a file holds exactly the tenant's rows in their order": proveEquality,
-		"an export from PostgreSQL equals psql's copy":          proveCopy,
+		"a file holds exactly the tenant's rows in their order":           proveEquality,
+		"an export from PostgreSQL equals psql's copy":                    proveCopy,
+		"an export of others is no export to strangers":                   proveStrangers,
+		"fifty creates with one key are one export":                       proveOneKey,
+		"a bad request is told its field and what is allowed":             proveRefusals,
+		"the tenant's quota holds and comes back":                         proveQuota,
+		"a token that is not the issuer's opens nothing and is told why":  proveTokens,
+		"cancel and finish have one winner, a hundred times":              proveRace,
+		"a link gives one file, under its name, in ranges, a few times":   proveDownload,
+		"a revoked export stops its links and is deleted":                 proveRevoke,
+		"a link is decided on today's rights":                             proveRights,
+		"upstream services ask by message and by event, strangers do not": proveIntake,
+		"an export waits for a source that is away":                       proveDownSource,
+		"a broken source fails the export and says what to mend":          proveBrokenSources,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
