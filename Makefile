@@ -7,10 +7,10 @@ FUNCTIONS := create query cancel plan-shards process-shard finalize sign-downloa
 SOURCES := $(shell find cmd functions shared localstack -name '*.go' 2>/dev/null) go.mod go.sum localstack/go.mod localstack/go.sum
 export CGO_ENABLED ?= 0
 
-.PHONY: help setup build lint check test test-aws race demo up ci bench golden clean
+.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench bench-localstack golden clean
 
 help: ## Show this help.
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Install what tests and linters need (PostgreSQL, golangci-lint, cfn-lint).
 	@infra/setup.sh tests
@@ -48,6 +48,9 @@ race: build ## Run every test under the race detector.
 	@infra/setup.sh tests
 	@CGO_ENABLED=1 go test -race ./...
 	@cd localstack && CGO_ENABLED=1 go test -race ./...
+
+bench-localstack: build ## Measure the embedded cloud's speed and size.
+	@cd localstack && go run ./bench
 
 golden: ## Rewrite the golden files; look at the difference before you commit it.
 	@SEALIFT_GOLDEN=write go test ./shared/... ./cmd/... -run Golden
