@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,10 +14,12 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/pb33f/go-yaml"
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
 	"github.com/pb33f/libopenapi-validator/config"
 	"github.com/pb33f/libopenapi-validator/errors"
+	"github.com/pb33f/libopenapi-validator/schema_validation"
 	v3 "github.com/pb33f/libopenapi/datamodel/high/v3"
 )
 
@@ -139,4 +142,50 @@ func report(t *testing.T, what string, faults []*errors.ValidationError) {
 			t.Errorf("    %s: %s", deeper.KeywordLocation, deeper.Reason)
 		}
 	}
+}
+
+func TestTheDescriptionsExamplesAreAsDescribed(t *testing.T) {
+	t.Parallel()
+	schemas := schema_validation.NewSchemaValidator()
+	checked := 0
+	check := func(where string, media *v3.MediaType) {
+		for name, example := range media.Examples.FromOldest() {
+			text, err := json.Marshal(decoded(t, example.Value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok, faults := schemas.ValidateSchemaStringWithVersion(media.Schema.Schema(), string(text), 3.1); !ok {
+				report(t, where+", example "+name, faults)
+			}
+			checked++
+		}
+	}
+	validating.Lock()
+	defer validating.Unlock()
+	for path, item := range description(t).model.Paths.PathItems.FromOldest() {
+		for method, operation := range item.GetOperations().FromOldest() {
+			if operation.RequestBody != nil {
+				for _, media := range operation.RequestBody.Content.FromOldest() {
+					check(method+" "+path, media)
+				}
+			}
+			for status, response := range operation.Responses.Codes.FromOldest() {
+				for _, media := range response.Content.FromOldest() {
+					check(method+" "+path+" "+status, media)
+				}
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no example was checked")
+	}
+}
+
+func decoded(t *testing.T, node *yaml.Node) any {
+	t.Helper()
+	var value any
+	if err := node.Decode(&value); err != nil {
+		t.Fatal(err)
+	}
+	return value
 }

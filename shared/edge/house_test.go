@@ -37,7 +37,10 @@ type house struct {
 	table string
 	// ledger is what create is given, when it is not the world's.
 	ledger pipeline.Ledger
-	lock   sync.Mutex
+	// newID names the next job.
+	newID func() string
+
+	lock sync.Mutex
 	// last is the event that was handed over last.
 	last events.APIGatewayV2HTTPRequest
 	// broken says that the test itself breaks the rules, so that violations are no news.
@@ -57,7 +60,7 @@ func newHouse(t *testing.T, opt sim.Options) *house {
 		opt.PartBytesMin = 1
 	}
 	h := &house{t: t, world: sim.New(opt), log: &lockedBuffer{}}
-	h.ledger = h.world.Ledger
+	h.ledger, h.newID = h.world.Ledger, edge.NewJobID
 	t.Cleanup(func() {
 		for _, violation := range h.world.Violations() {
 			if h.broken {
@@ -85,7 +88,7 @@ func (h *house) apply(definition string) {
 func (h *house) logger() *slog.Logger { return edge.Logger(h.log, slog.LevelDebug) }
 
 func (h *house) creator() pipeline.Creator {
-	return pipeline.Creator{Ledger: h.ledger, Queue: h.world.Queue, NewID: edge.NewJobID}
+	return pipeline.Creator{Ledger: h.ledger, Queue: h.world.Queue, NewID: h.newID}
 }
 
 // apis are the functions' handlers, by the route that the template gives them.

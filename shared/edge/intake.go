@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,10 +30,8 @@ type Upstreams map[string]Upstream
 
 // UnmarshalText reads the configuration's JSON.
 func (u *Upstreams) UnmarshalText(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
 	var parsed map[string]Upstream
-	if err := decoder.Decode(&parsed); err != nil {
+	if err := decodeOnly(text, &parsed); err != nil {
 		return fmt.Errorf(`must be a JSON object of principal to {"subject", "tenants", "roles"}: %w`, err)
 	}
 	for principal, upstream := range parsed {
