@@ -34,7 +34,9 @@ func Start[C any](build func(cfg C, cloud aws.Config, log *slog.Logger) (any, er
 		log.Error("the configuration has faults", "error", err.Error())
 		os.Exit(1)
 	}
-	ctx := context.Background()
+	// A process that is told to end stops its work, which then gives its lease back at once.
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	cloud, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		log.Error("the cloud's configuration can't be read", "error", err.Error())
@@ -45,7 +47,7 @@ func Start[C any](build func(cfg C, cloud aws.Config, log *slog.Logger) (any, er
 		log.Error("the function can't be built", "error", err.Error())
 		os.Exit(1)
 	}
-	lambda.StartWithOptions(handler, lambda.WithContext(ctx), lambda.WithEnableSIGTERM())
+	lambda.StartWithOptions(handler, lambda.WithContext(ctx), lambda.WithEnableSIGTERM(stop))
 }
 
 // Ledger opens the ledger.
