@@ -31,6 +31,8 @@ type Message struct {
 	Number  int
 	Lane    job.Lane
 	Pointer job.Pointer
+	// Receives counts the deliveries that were not acknowledged.
+	Receives int
 	// Due is the earliest time of a delivery.
 	Due time.Time
 }
@@ -52,6 +54,13 @@ func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, de
 		})
 		return nil
 	})
+}
+
+// Sent counts the messages that were ever put under way, those that were copied or returned too.
+func (q *Queue) Sent() int {
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	return q.sent
 }
 
 // Messages are all messages under way, in the order in which they were sent.

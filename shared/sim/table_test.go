@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
+	"sealift/shared/format"
+	"sealift/shared/pipeline"
 	"sealift/shared/row"
+	"sealift/shared/snapshot"
 	"sealift/shared/source"
 )
 
@@ -20,96 +22,138 @@ const contract = `{
   },
   "consistency": {"kind": "cutoff", "promise": "The rows never change."},
   "columns": [{"name": "id", "kind": "int64"}, {"name": "note", "kind": "string"}],
-  "formats": ["csv"], "compressions": ["none"],
+  "formats": ["csv", "jsonl"], "compressions": ["none", "gzip"],
   "limits": {"span_days_max": 92, "rows_max": 1000000, "active_jobs_max": 5, "downloads_max": 5, "retention_days": 7, "shard_rows": 1000, "link_seconds_max": 300}
 }`
 
-// table is a source in memory: rows with ids from 1, in shards of a few, read in smaller batches still. A wide one has
-// rows of a megabyte, so that a shard has several parts.
-type table struct {
-	wide bool
-	// fault decides about each read.
-	fault func() error
-}
-
+// The sizes of a simulated world: small ones, so that a few rows make several parts and a few parts several copies.
 const (
-	tableShards    = 3
-	narrowShardRow = 11
-	wideShardRow   = 20
+	simPartBytesMin = 200
+	simCopyBytesMax = 600
 )
 
-func (t table) perShard() int {
-	if t.wide {
-		return wideShardRow
-	}
-	return narrowShardRow
+func simCut() format.Cut { return format.Cut{BlockBytes: 64, PartBytes: 256} }
+
+func simBounds() pipeline.Bounds {
+	return pipeline.Bounds{PartBytesMin: simPartBytesMin, CopyBytesMax: simCopyBytesMax}
 }
 
-func (t table) rows() int { return tableShards * t.perShard() }
+// shape is what a job exports: how many rows each shard has, and how they are written.
+type shape struct {
+	name   string
+	shards []int
+	format snapshot.FormatRequest
+}
+
+func shapes() []shape {
+	csv := snapshot.FormatRequest{Type: "csv", Compression: "none"}
+	return []shape{
+		{"several parts, empty, small", []int{23, 0, 3}, csv},
+		{"small, large, small", []int{2, 40, 1}, csv},
+		{"small before large", []int{3, 30}, csv},
+		{"empty", []int{0}, csv},
+		{"nothing but small", []int{1, 0, 2, 1}, snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
+		{"large and large", []int{18, 17}, snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
+		{"packed", []int{60, 4}, snapshot.FormatRequest{Type: "csv", Compression: "gzip"}},
+	}
+}
+
+// gap is how many ids belong to one shard, whether there are rows or not.
+const gap = 100
+
+func (s shape) rows() int {
+	sum := 0
+	for _, n := range s.shards {
+		sum += n
+	}
+	return sum
+}
+
+// values are the exported values of every row in order.
+func (s shape) values() [][2]string {
+	var all [][2]string
+	for shard, rows := range s.shards {
+		for n := range rows {
+			id := shard*gap + n
+			all = append(all, [2]string{strconv.Itoa(id), note(id)})
+		}
+	}
+	return all
+}
+
+func note(id int) string {
+	const text = "名字 \"quoted\" and, some more text to make rows of different length"
+	return fmt.Sprintf("row %d %.*s", id, 3+id*7%20, text)
+}
+
+// table is a source in memory as one caller sees it.
+type table struct {
+	shape shape
+	// touch is asked before each call and may refuse it; short chooses how many rows of up to four a batch has.
+	touch func(ctx context.Context, method, subject string) error
+	short func(most int) int
+}
 
 // Open is that of pipeline.Sources.
-func (t table) Open(context.Context, string) (source.Source, error) { return t, nil }
+func (t table) Open(ctx context.Context, connection string) (source.Source, error) {
+	return t, t.touch(ctx, "Open", connection)
+}
 
 // Check is that of source.Source, like the other methods.
-func (t table) Check(context.Context, row.Query) error { return nil }
+func (t table) Check(ctx context.Context, _ row.Query) error { return t.touch(ctx, "Check", "") }
 
 // Close does nothing.
 func (t table) Close() error { return nil }
 
 // Plan cuts the table into its shards.
-func (t table) Plan(context.Context, row.Query, source.PlanOptions) (source.Plan, error) {
-	plan := source.Plan{Ceiling: row.Key{strconv.Itoa(t.rows())}, RowsEstimated: int64(t.rows())}
+func (t table) Plan(ctx context.Context, _ row.Query, _ source.PlanOptions) (source.Plan, error) {
+	if err := t.touch(ctx, "Plan", ""); err != nil {
+		return source.Plan{}, err
+	}
+	last := len(t.shape.shards)
+	plan := source.Plan{Ceiling: row.Key{strconv.Itoa(last * gap)}, RowsEstimated: int64(t.shape.rows())}
 	var from row.Key
-	for n := 1; n <= tableShards; n++ {
-		to := row.Key{strconv.Itoa(n*t.perShard() + 1)}
-		if n == tableShards {
+	for n, rows := range t.shape.shards {
+		to := row.Key{strconv.Itoa((n + 1) * gap)}
+		if n == last-1 {
 			to = nil
 		}
-		plan.Shards = append(plan.Shards, source.Shard{Range: row.Range{From: from, To: to}, RowsEstimated: int64(t.perShard())})
+		plan.Shards = append(plan.Shards, source.Shard{Range: row.Range{From: from, To: to}, RowsEstimated: int64(rows)})
 		from = to
 	}
 	return plan, nil
 }
 
-// Read fills a batch with at most four rows.
+// Read fills a batch with at most four rows; fewer than it could are no end.
 func (t table) Read(ctx context.Context, q row.Query, r row.Range, after row.Key, _ source.Limit, b *row.Batch) error {
-	if err := t.fault(); err != nil {
-		return err
-	}
-	b.Reset(len(q.Columns) + len(q.Key))
-	begin, err := first(r.From, after)
+	shard, next, err := position(r, after)
 	if err != nil {
 		return err
 	}
-	end := t.rows() + 1
-	if r.To != nil {
-		if end, err = strconv.Atoi(r.To[0]); err != nil {
-			return err
+	if err := t.touch(ctx, "Read", strconv.Itoa(next)); err != nil {
+		return err
+	}
+	b.Reset(len(q.Columns) + len(q.Key))
+	end := shard*gap + t.shape.shards[shard]
+	for id := next; id < min(end, next+1+t.short(4)); id++ {
+		b.AppendString(strconv.Itoa(id))
+		b.AppendString(note(id))
+		b.AppendString(strconv.Itoa(id))
+	}
+	return nil
+}
+
+// position is the shard that a range is, and the first id of it that comes after a cursor.
+func position(r row.Range, after row.Key) (shard, next int, err error) {
+	from := 0
+	if r.From != nil {
+		if from, err = strconv.Atoi(r.From[0]); err != nil {
+			return 0, 0, err
 		}
 	}
-	for id := begin; id < min(end, begin+4); id++ {
-		b.AppendString(strconv.Itoa(id))
-		b.AppendString(t.note(id))
-		b.AppendString(strconv.Itoa(id))
+	if after == nil {
+		return from / gap, from, nil
 	}
-	return ctx.Err()
-}
-
-func (t table) note(id int) string {
-	if t.wide {
-		return strings.Repeat(fmt.Sprintf("%016d", id), 1<<16)
-	}
-	return fmt.Sprintf("row %d, \"名字\"", id)
-}
-
-// first is the first id of a range that comes after a cursor.
-func first(from, after row.Key) (int, error) {
-	switch {
-	case after != nil:
-		id, err := strconv.Atoi(after[0])
-		return id + 1, err
-	case from != nil:
-		return strconv.Atoi(from[0])
-	}
-	return 1, nil
+	last, err := strconv.Atoi(after[0])
+	return from / gap, last + 1, err
 }

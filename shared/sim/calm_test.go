@@ -1,0 +1,281 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sealift/shared/audit"
+	"sealift/shared/job"
+	"sealift/shared/pipeline"
+)
+
+// turnsMax bounds one life.
+const turnsMax = 20_000
+
+// play lets things happen in their order until nobody has anything left to do: calls are answered first, then messages
+// delivered, and time passes when nothing else can happen. before is asked before every turn and may do something of its
+// own; nil does nothing.
+func (l *life) play(before func()) {
+	for turn := 0; ; turn++ {
+		l.rest()
+		if len(l.broken) > 0 {
+			return
+		}
+		if turn == turnsMax {
+			l.breaks("the job is still %s after %d turns", l.state(), turn)
+			return
+		}
+		if before != nil {
+			before()
+		}
+		able, ready := l.able(), l.world.Queue.Ready()
+		due, sweeps := l.sweepDue()
+		switch {
+		case len(l.late) > 0:
+			l.arrive(l.late[l.pick(len(l.late))])
+		case len(able) > 0:
+			l.answer(able[l.pick(len(able))])
+		case len(ready) > 0:
+			l.deliver(ready[l.pick(len(ready))], functionTime, 0)
+		case l.quiet():
+			return
+		case sweeps && !due.After(l.now()):
+			l.sweep()
+		default:
+			l.sleep()
+		}
+	}
+}
+
+// functionTime is the time limit of the functions that work.
+const functionTime = 15 * time.Minute
+
+// pick chooses one of n: the first, or any.
+func (l *life) pick(n int) int {
+	if !l.chooses || n == 1 {
+		return 0
+	}
+	return l.random.IntN(n)
+}
+
+// tidy lets the safe age of orphans pass and sweeps what is left.
+func (l *life) tidy() {
+	l.pass(orphanAge + time.Minute)
+	for range 2 {
+		l.sweep()
+		l.play(nil)
+	}
+}
+
+// reference is what an undisturbed life of a shape leads to.
+type reference struct {
+	shape   shape
+	file    []byte
+	actions []string
+	answers int
+}
+
+// references plays an undisturbed life of each shape and checks its file against the rows themselves.
+func references(t *testing.T) []reference {
+	t.Helper()
+	all := make([]reference, 0, len(shapes()))
+	for _, s := range shapes() {
+		var ref reference
+		synctest.Test(t, func(t *testing.T) {
+			l := newLife(s, 0)
+			defer l.close()
+			l.ask()
+			l.play(nil)
+			ref = reference{shape: s, file: l.file(), actions: l.actions(), answers: l.answers}
+			l.tidy()
+			l.check(ref, job.StateCompleted)
+			if len(l.broken) > 0 {
+				t.Fatalf("undisturbed, %s: %q\n%s", s.name, l.broken, l.story())
+			}
+		})
+		if s.format.Type == "csv" && s.format.Compression == "none" {
+			records, err := csv.NewReader(bytes.NewReader(ref.file)).ReadAll()
+			if err != nil || len(records) != s.rows()+1 {
+				t.Fatalf("undisturbed, %s: %d records of %d rows, %v", s.name, len(records), s.rows(), err)
+			}
+			for i, want := range s.values() {
+				if !slices.Equal(records[i+1], want[:]) {
+					t.Fatalf("undisturbed, %s: row %d is %q, want %q", s.name, i, records[i+1], want)
+				}
+			}
+		}
+		want := []string{"created", "planned", "publishing", "completed", "cleaned"}
+		if !slices.Equal(ref.actions, want) {
+			t.Fatalf("undisturbed, %s: the audit is %q, want %q", s.name, ref.actions, want)
+		}
+		all = append(all, ref)
+	}
+	return all
+}
+
+func (l *life) job() job.Job {
+	row, err := l.world.Ledger.Row(context.Background(), job.JobKey(l.id))
+	if err != nil {
+		l.breaks("read the job: %v", err)
+	}
+	j, err := job.DecodeJob(row)
+	if err != nil {
+		l.breaks("decode the job: %v", err)
+	}
+	return j
+}
+
+// file is the delivered file.
+func (l *life) file() []byte {
+	j := l.job()
+	if j.Artifact.Bytes == 0 && j.Artifact.Key != "" {
+		return nil
+	}
+	data, err := l.world.Store.Read(context.Background(), pipeline.Slice{Key: j.Artifact.Key, ETag: j.Artifact.ETag, To: j.Artifact.Bytes})
+	if err != nil {
+		l.breaks("read the artifact of a job that is %s: %v", j.State, err)
+	}
+	return data
+}
+
+// check holds what must be true of every end in one of the states.
+func (l *life) check(ref reference, allowed ...job.State) {
+	l.checkState(allowed...)
+	j := l.job()
+	l.broken = append(l.broken, l.world.Violations()...)
+	var expected []string
+	switch {
+	case j.State == job.StateCompleted:
+		expected = []string{j.Artifact.Key, j.Artifact.ReceiptKey}
+		if have := l.file(); !bytes.Equal(have, ref.file) {
+			l.breaks("the file has %d bytes that are not the %d of an undisturbed life", len(have), len(ref.file))
+		}
+		if int(j.Rows) != l.shape.rows() || j.Artifact.Rows != j.Rows {
+			l.breaks("the job counts %d rows and its artifact %d, the table has %d", j.Rows, j.Artifact.Rows, l.shape.rows())
+		}
+	case j.Failure.Code == "object_conflict":
+		expected = []string{j.Publish.ArtifactKey}
+	}
+	l.checkStore(j, expected)
+	l.checkRows()
+	l.checkAudit(j)
+	l.checkMessages()
+	if l.said.cancelled && j.State != job.StateCancelled || l.said.tooLate && j.State == job.StateCancelled {
+		l.breaks("somebody was told the opposite: %+v, and the job ended %s", l.said, j.State)
+	}
+}
+
+func (l *life) checkState(allowed ...job.State) {
+	if j := l.job(); !slices.Contains(allowed, j.State) {
+		l.breaks("the job ended %s (%+v), want one of %q", j.State, j.Failure, allowed)
+	}
+}
+
+// checkStore holds that exactly the expected objects are left and no upload.
+func (l *life) checkStore(j job.Job, expected []string) {
+	ctx := context.Background()
+	objects, errObjects := l.world.Store.Objects(ctx, "", "", 1000)
+	uploads, errUploads := l.world.Store.Uploads(ctx, "", pipeline.StoredUpload{}, 1000)
+	if errObjects != nil || errUploads != nil {
+		l.breaks("list the store: %v, %v", errObjects, errUploads)
+	}
+	left := make([]string, 0, len(objects))
+	for _, object := range objects {
+		left = append(left, object.Key)
+	}
+	slices.Sort(expected)
+	if !slices.Equal(left, expected) {
+		l.breaks("after a job that is %s the store holds %q, want %q", j.State, left, expected)
+	}
+	counts := l.world.Store.Counts()
+	if len(uploads) > 0 || counts.Created != counts.Completed+counts.Aborted {
+		l.breaks("uploads do not add up: %+v, and open are %+v", counts, uploads)
+	}
+}
+
+// checkRows holds that there is one job, that everything of it is over and that its quota is given back.
+func (l *life) checkRows() {
+	jobs := 0
+	l.world.Ledger.Each(func(key job.RowKey, row job.Fields) {
+		_, unit, ok := job.ParseRowKey(key)
+		state, _ := row["state"].(string)
+		switch {
+		case !ok:
+		case unit == "":
+			jobs++
+		case unit == job.CleanID && job.UnitState(state) != job.UnitDone:
+			l.breaks("the clean-up ended %s: %v", state, row["history"])
+		case !job.UnitState(state).Over():
+			l.breaks("unit %s is left %s", unit, state)
+		}
+	})
+	quota, err := l.world.Ledger.Row(context.Background(), job.QuotaKey(l.who.Tenant))
+	if jobs != 1 || err != nil || quota["active_jobs"] != int64(0) {
+		l.breaks("%d jobs were made of one intent and %v are active, %v", jobs, quota["active_jobs"], err)
+	}
+}
+
+// actions are what the audit says was done, in order.
+func (l *life) actions() []string {
+	var all []string
+	for _, event := range l.events() {
+		all = append(all, string(event.Action))
+	}
+	return all
+}
+
+func (l *life) events() []audit.Event {
+	from, to := job.EventSpan()
+	rows, err := l.world.Ledger.Rows(context.Background(), pipeline.Span{PK: job.JobKey(l.id).PK, From: from, To: to, Limit: 1000})
+	if err != nil {
+		l.breaks("read the audit: %v", err)
+	}
+	events := make([]audit.Event, 0, len(rows))
+	for _, row := range rows {
+		event, err := job.DecodeEvent(row)
+		if err != nil {
+			l.breaks("decode an event: %v", err)
+		}
+		events = append(events, event)
+	}
+	return events
+}
+
+// checkAudit holds that the audit is the chain of the job's transitions, each once, and counts every link.
+func (l *life) checkAudit(j job.Job) {
+	version, state, links := int64(0), "", 0
+	for _, event := range l.events() {
+		switch {
+		case event.Action == audit.Signed:
+			links++
+			version++
+		case event.To != "":
+			if event.From != state {
+				l.breaks("the audit goes from %s to %s when the job is %s", event.From, event.To, state)
+			}
+			version, state = version+1, event.To
+		}
+		if event.Version != version {
+			l.breaks("the audit's %s is of version %d, want %d", event.Action, event.Version, version)
+		}
+	}
+	if version != j.Version || state != string(j.State) {
+		l.breaks("the audit ends %s with version %d, the job is %s with version %d", state, version, j.State, j.Version)
+	}
+	if int64(links) != j.Downloads || l.said.links > links {
+		l.breaks("%d links were given, the audit has %d and the job counts %d", l.said.links, links, j.Downloads)
+	}
+}
+
+// checkMessages holds that every message that was ever sent is accounted for.
+func (l *life) checkMessages() {
+	sent, left := l.world.Queue.Sent(), len(l.world.Queue.Messages())
+	if n := l.tally; sent != n.acked+n.lost+n.buried+n.again+left || left > 0 {
+		l.breaks("messages do not add up: %d sent or copied, %+v, %d left", sent, n, left)
+	}
+}

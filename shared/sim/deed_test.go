@@ -1,0 +1,168 @@
+package sim_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sealift/shared/job"
+	"sealift/shared/sim"
+)
+
+// deed is what is done to one call.
+type deed int
+
+const (
+	letItBe deed = iota
+	refuse
+	throttle
+	loseCall
+	loseAnswer
+	comeLate
+	dieBefore
+	dieAfter
+	stall
+	freeze
+	tellToStop
+	refuseForGood
+	deeds
+)
+
+func (d deed) String() string {
+	return [deeds]string{
+		"let be", "refused", "throttled", "lost on its way", "done, answer lost", "reported lost, done later", "worker dies before",
+		"worker dies after", "held up past a lease", "worker frozen past its lease", "worker told to stop", "refused for good",
+	}[d]
+}
+
+// Held-up calls and frozen workers come back when every lease has run out.
+const (
+	holdUp = 70 * time.Second
+	frozen = 200 * time.Second
+)
+
+// answer lets a call go on, or does to it what was decided. The deed is decided once; a call that was held up is let be
+// afterwards.
+func (l *life) answer(p *parked) {
+	d := letItBe
+	if !p.asked {
+		p.asked = true
+		l.answers++
+		d = l.disturb(p)
+	}
+	l.tally.deeds[d]++
+	entry := l.note(p.actor.name, "")
+	entry.call, entry.deed, entry.number = p.call, d, l.answers
+	seen := func(err error) { entry.err = err }
+	switch d {
+	case stall:
+		p.until = l.now().Add(holdUp)
+		return
+	case freeze:
+		p.actor.until = l.now().Add(frozen)
+		return
+	case tellToStop:
+		p.actor.stop()
+		return
+	case dieBefore, dieAfter:
+		if d == dieAfter && p.late != nil {
+			p.late()
+		}
+		p.late = nil
+		l.kill(p.actor)
+		return
+	case letItBe, refuse, throttle, loseCall, loseAnswer, comeLate, refuseForGood, deeds:
+	}
+	l.forget(p)
+	if d == comeLate && p.late != nil {
+		l.late = append(l.late, p)
+	}
+	p.grant <- d.fault().Seen(seen)
+}
+
+func (d deed) fault() sim.Fault {
+	switch d {
+	case refuse:
+		return sim.Refuse(job.Transient)
+	case refuseForGood:
+		return sim.Refuse(job.Permanent)
+	case throttle:
+		return sim.Throttle()
+	case loseCall, comeLate:
+		return sim.Refuse(job.Unknown)
+	case loseAnswer:
+		return sim.LoseAnswer()
+	case letItBe, dieBefore, dieAfter, stall, freeze, tellToStop, deeds:
+	}
+	return sim.Fault{}
+}
+
+// forget takes a call out of the gate.
+func (l *life) forget(p *parked) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, other := range l.parked {
+		if other == p {
+			l.parked = append(l.parked[:i], l.parked[i+1:]...)
+			return
+		}
+	}
+}
+
+// arrive lets something happen that was sent by somebody who waits no longer.
+func (l *life) arrive(p *parked) {
+	for i, other := range l.late {
+		if other == p {
+			l.late = append(l.late[:i], l.late[i+1:]...)
+			break
+		}
+	}
+	l.note(p.actor.name, "what it sent arrives late").call = p.call
+	p.late()
+}
+
+// line is one thing that happened.
+type line struct {
+	at     time.Time
+	who    string
+	what   string
+	call   sim.Call
+	deed   deed
+	number int
+	err    error
+}
+
+func (l *life) note(who, what string) *line {
+	entry := &line{at: l.now(), who: who, what: what}
+	l.trace = append(l.trace, entry)
+	return entry
+}
+
+// String is the line for people.
+func (e *line) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%9.3fs  %-12s ", e.at.Sub(simStart()).Seconds(), e.who)
+	if e.what != "" {
+		b.WriteString(e.what + " ")
+	}
+	if e.call.Method != "" {
+		fmt.Fprintf(&b, "%d %s.%s %s", e.number, e.call.Port, e.call.Method, e.call.Subject)
+	}
+	if e.deed != letItBe {
+		b.WriteString("  <- " + e.deed.String())
+	}
+	if e.err != nil {
+		fmt.Fprintf(&b, "  = %s %s", job.KindOf(e.err), job.CodeOf(e.err))
+	}
+	return b.String()
+}
+
+// story is the whole trace.
+func (l *life) story() string {
+	var b strings.Builder
+	for _, entry := range l.trace {
+		b.WriteString(entry.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,290 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"sealift/shared/job"
+	"sealift/shared/pipeline"
+	"sealift/shared/policy"
+	"sealift/shared/sim"
+)
+
+// life is one simulated life of one job. It is played inside a bubble of virtual time: every call that an actor makes
+// waits in a gate, and this one goroutine decides which of them is answered next, how, and when time passes. Between two
+// decisions only what the last one woke runs, so that a seed always gives the same life.
+type life struct {
+	world  *sim.World
+	shape  shape
+	who    policy.Principal
+	random *rand.Rand
+	// chooses says that messages, calls and what is sent late are taken in random order and not in the first one.
+	chooses bool
+	// disturb decides what happens to one call; it is asked once, when the call is chosen.
+	disturb func(p *parked) deed
+	// sweeps says that the sweeper's timer runs.
+	sweeps bool
+
+	// mu guards what the actors' goroutines change.
+	mu     sync.Mutex
+	parked []*parked
+	actors map[string]*actor
+	late   []*parked
+	bell   chan struct{}
+
+	active []*actor
+	born   int
+	// id is the job, once a client has been told.
+	id      string
+	began   time.Time
+	answers int
+	swept   time.Time
+	trace   []*line
+	broken  []string
+	tally   tally
+	said    said
+	// cancels counts the cancels that were asked for, ended says that the delivery was made to end, troubles counts
+	// those of the weather.
+	cancels  int
+	ended    bool
+	troubles int
+}
+
+// tally counts what happened to messages and which deeds were done.
+type tally struct {
+	// acked, lost and buried messages are gone; those taken again have another number.
+	acked, lost, buried, again int
+	deeds                      [deeds]int
+}
+
+// said is what people were told.
+type said struct {
+	cancelled, tooLate bool
+	links              int
+}
+
+// simStart is when every life begins.
+func simStart() time.Time { return time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC) }
+
+// newLife begins a life; it must be called inside a bubble.
+func newLife(s shape, seed uint64) *life {
+	l := &life{
+		shape: s, random: rand.New(rand.NewPCG(seed, 0x5ea11f7)), actors: map[string]*actor{}, bell: make(chan struct{}, 1),
+		who:     policy.Principal{Tenant: "acme", Subject: "ana", Roles: []string{policy.RoleOperator}},
+		disturb: func(*parked) deed { return letItBe }, sweeps: true,
+	}
+	zero := time.Now()
+	l.began = zero
+	l.world = sim.New(sim.Options{
+		Gate: l.gate, Whole: true, PartBytesMin: simPartBytesMin,
+		Now: func() time.Time { return simStart().Add(time.Since(zero)) },
+	})
+	operator := pipeline.Operator{Ledger: l.world.Ledger}
+	if _, err := operator.Apply(context.Background(), l.who, "orders", []byte(contract)); err != nil {
+		l.breaks("apply the definition: %v", err)
+	}
+	return l
+}
+
+func (l *life) now() time.Time { return l.world.Clock.Now() }
+
+func (l *life) breaks(format string, args ...any) {
+	l.broken = append(l.broken, fmt.Sprintf(format, args...))
+}
+
+// parked is a call that waits in the gate.
+type parked struct {
+	actor *actor
+	call  sim.Call
+	// late makes the call happen after all; nil for a read.
+	late  func()
+	grant chan sim.Fault
+	// until is the earliest time of an answer.
+	until time.Time
+	// gone says that its caller has stopped waiting.
+	gone bool
+	// asked says that its disturbance has been chosen.
+	asked bool
+}
+
+// gate is where every call waits.
+func (l *life) gate(ctx context.Context, call sim.Call, late func()) sim.Fault {
+	l.mu.Lock()
+	a := l.actors[call.Actor]
+	if a == nil || a.dead {
+		l.mu.Unlock()
+		if a == nil {
+			return sim.Fault{} // the test itself looks at the world
+		}
+		return sim.Refuse(job.Unknown)
+	}
+	p := &parked{actor: a, call: call, late: late, grant: make(chan sim.Fault, 1)}
+	if a.pace > 0 {
+		p.until = l.now().Add(a.pace)
+	}
+	l.parked = append(l.parked, p)
+	l.mu.Unlock()
+	l.ring()
+	select {
+	case fault := <-p.grant:
+		return fault
+	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		p.gone = true
+		return sim.Abandon()
+	}
+}
+
+func (l *life) ring() {
+	select {
+	case l.bell <- struct{}{}:
+	default:
+	}
+}
+
+// rest waits until everybody waits, and takes note of who has finished or run out of time.
+func (l *life) rest() {
+	synctest.Wait()
+	l.reap()
+	for _, a := range l.active {
+		if !a.dead && !a.deadline.IsZero() && !l.now().Before(a.deadline) {
+			l.note(a.name, "is ended at its time limit")
+			l.kill(a)
+		}
+	}
+	if l.sort() {
+		synctest.Wait()
+		l.reap()
+		l.sort()
+	}
+}
+
+// sort brings the waiting calls into an order that does not depend on which goroutine was first, and sets aside those
+// whose callers are gone. It reports whether the killing of somebody may still be going on.
+func (l *life) sort() (again bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kept := l.parked[:0]
+	for _, p := range l.parked {
+		switch {
+		case !p.gone:
+			kept = append(kept, p)
+		case p.late != nil:
+			l.late = append(l.late, p)
+		}
+		again = again || p.actor.dead
+	}
+	clear(l.parked[len(kept):])
+	l.parked = kept
+	inOrder(l.parked)
+	inOrder(l.late)
+	return again
+}
+
+// able are the calls that may be answered now.
+func (l *life) able() []*parked {
+	var able []*parked
+	now := l.now()
+	for _, p := range l.parked {
+		if !p.until.After(now) && !p.actor.until.After(now) {
+			able = append(able, p)
+		}
+	}
+	return able
+}
+
+// sleep lets time pass until the next thing can happen, or until somebody calls.
+func (l *life) sleep() {
+	next, ok := l.next()
+	if !ok {
+		l.breaks("nothing can happen any more")
+		return
+	}
+	l.pass(next.Sub(l.now()))
+}
+
+func (l *life) pass(by time.Duration) {
+	select {
+	case <-l.bell:
+	default:
+	}
+	timer := time.NewTimer(max(by, 0))
+	defer timer.Stop()
+	select {
+	case <-l.bell:
+	case <-timer.C:
+	}
+}
+
+// next is when something can happen.
+func (l *life) next() (at time.Time, ok bool) {
+	sooner := func(other time.Time) {
+		if !ok || other.Before(at) {
+			at, ok = other, true
+		}
+	}
+	if due, any := l.world.Queue.Next(); any {
+		sooner(due)
+	}
+	for _, p := range l.parked {
+		if until := later(p.until, p.actor.until); !until.IsZero() {
+			sooner(until)
+		}
+	}
+	for _, a := range l.active {
+		if !a.deadline.IsZero() {
+			sooner(a.deadline)
+		}
+	}
+	if due, any := l.sweepDue(); any {
+		sooner(due)
+	}
+	return at, ok
+}
+
+// sweepDue is when the sweeper's timer next has something to do: the timer ticks every minute, and ticks without due
+// rows are left out.
+func (l *life) sweepDue() (time.Time, bool) {
+	due, ok := l.world.Ledger.NextDue()
+	if !ok || !l.sweeps {
+		return time.Time{}, false
+	}
+	return later(due, l.swept.Add(time.Minute)), true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// quiet reports whether the job has ended and nobody has anything left to do.
+func (l *life) quiet() bool {
+	if l.id == "" || len(l.active) > 0 || len(l.late) > 0 || len(l.world.Queue.Messages()) > 0 {
+		return false
+	}
+	due, some := l.world.Ledger.NextDue()
+	quiet := l.state().Terminal() && !(some && !due.After(l.now()))
+	l.world.Ledger.Each(func(key job.RowKey, row job.Fields) {
+		state, _ := row["state"].(string)
+		if _, unit, ok := job.ParseRowKey(key); ok && unit != "" && !job.UnitState(state).Over() {
+			quiet = false
+		}
+	})
+	return quiet
+}
+
+func (l *life) state() job.State {
+	row, err := l.world.Ledger.Row(context.Background(), job.JobKey(l.id))
+	state, _ := row["state"].(string)
+	if err != nil {
+		l.breaks("read the job: %v", err)
+	}
+	return job.State(state)
+}

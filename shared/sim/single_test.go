@@ -1,0 +1,158 @@
+package sim_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"sealift/shared/job"
+)
+
+// pairsVariable asks for every pair of faults of the smallest job, which takes a while.
+const pairsVariable = "SEALIFT_PAIRS"
+
+// faults are the deeds that one call may suffer without the job failing.
+func faults() []deed {
+	return []deed{refuse, throttle, loseCall, loseAnswer, comeLate, dieBefore, dieAfter, stall, freeze, tellToStop}
+}
+
+// blow is what is done to the nth call of a life.
+type blow struct {
+	number int
+	deed   deed
+}
+
+// struck plays one life with blows and gives its broken rules.
+func struck(t *testing.T, ref reference, blows ...blow) (l *life) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		l = newLife(ref.shape, 0)
+		defer l.close()
+		l.disturb = func(*parked) deed {
+			for _, blow := range blows {
+				if blow.number == l.answers {
+					return blow.deed
+				}
+			}
+			return letItBe
+		}
+		l.ask()
+		l.play(nil)
+		if len(l.broken) == 0 {
+			l.tidy()
+			l.check(ref, job.StateCompleted)
+			l.checkActions(ref)
+		}
+	})
+	return l
+}
+
+// checkActions holds that the audit has exactly what an undisturbed life's has.
+func (l *life) checkActions(ref reference) {
+	if have := l.actions(); !slices.Equal(have, ref.actions) {
+		l.breaks("the audit is %q, want %q", have, ref.actions)
+	}
+}
+
+// TestEverySingleFaultIsSurvived counts the calls of an undisturbed life and then plays one life for each of them and
+// each fault. Every one must end with the same bytes, the same audit and nothing left over.
+func TestEverySingleFaultIsSurvived(t *testing.T) {
+	t.Parallel()
+	for _, ref := range references(t) {
+		t.Run(ref.shape.name, func(t *testing.T) {
+			t.Parallel()
+			for _, deed := range faults() {
+				for number := 1; number <= ref.answers; number++ {
+					if l := struck(t, ref, blow{number, deed}); len(l.broken) > 0 {
+						t.Fatalf("call %d %s:\n%s\n\n%s", number, deed, strings.Join(l.broken, "\n"), l.story())
+					}
+				}
+			}
+			t.Logf("%d calls, %d faults each", ref.answers, len(faults()))
+		})
+	}
+}
+
+// TestEveryPairOfFaultsIsSurvived does the same with every two faults, on the smallest job.
+func TestEveryPairOfFaultsIsSurvived(t *testing.T) {
+	t.Parallel()
+	refs := references(t)
+	ref := refs[slices.IndexFunc(refs, func(r reference) bool { return r.shape.name == "empty" })]
+	every := 37
+	if os.Getenv(pairsVariable) != "" {
+		every = 1
+	}
+	lives, n := 0, 0
+	for first := 1; first <= ref.answers; first++ {
+		for second := first + 1; second <= ref.answers+10; second++ {
+			for _, one := range faults() {
+				for _, other := range faults() {
+					if n++; n%every != 0 {
+						continue
+					}
+					lives++
+					if l := struck(t, ref, blow{first, one}, blow{second, other}); len(l.broken) > 0 {
+						t.Fatalf("call %d %s and call %d %s:\n%s\n\n%s", first, one, second, other, strings.Join(l.broken, "\n"), l.story())
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d lives of %d pairs", lives, n)
+}
+
+// TestACancelAtAnyPointHasOneWinner cancels before each call of a life, alone and while the caller is frozen past its
+// lease or dead.
+func TestACancelAtAnyPointHasOneWinner(t *testing.T) {
+	t.Parallel()
+	for _, ref := range references(t) {
+		t.Run(ref.shape.name, func(t *testing.T) {
+			t.Parallel()
+			ends := map[job.State]int{}
+			for _, deed := range []deed{letItBe, freeze, stall, dieBefore, dieAfter, loseAnswer, comeLate} {
+				for number := 1; number <= ref.answers; number++ {
+					l := cancelled(t, ref, blow{number, deed})
+					if len(l.broken) > 0 {
+						t.Fatalf("cancelled at call %d %s:\n%s\n\n%s", number, deed, strings.Join(l.broken, "\n"), l.story())
+					}
+					ends[l.state()]++
+				}
+			}
+			t.Logf("ends: %s", fmt.Sprint(ends))
+			if ends[job.StateCompleted] == 0 || ends[job.StateCancelled] == 0 {
+				t.Errorf("only one side ever wins: %v", ends)
+			}
+		})
+	}
+}
+
+// cancelled plays one life in which the cancel begins when the call of the blow is reached.
+func cancelled(t *testing.T, ref reference, blow blow) (l *life) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		l = newLife(ref.shape, 0)
+		defer l.close()
+		asked := false
+		l.disturb = func(*parked) deed {
+			if l.answers != blow.number {
+				return letItBe
+			}
+			return blow.deed
+		}
+		l.ask()
+		l.play(func() {
+			if !asked && l.id != "" && l.answers >= blow.number {
+				asked = true
+				l.cancel()
+			}
+		})
+		if len(l.broken) == 0 {
+			l.tidy()
+			l.check(ref, job.StateCompleted, job.StateCancelled)
+		}
+	})
+	return l
+}

@@ -1,0 +1,254 @@
+package sim_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sealift/shared/job"
+)
+
+// weather is what one random life has to endure. Each life has only some kinds of trouble, so that no kind hides behind
+// another one.
+type weather struct {
+	deeds []deed
+	// perMille is how likely a call is struck while budget lasts; each call struck costs one.
+	perMille int
+	budget   int
+	// Of a hundred turns so many are an extra sweep, a lost or a copied message, a small step of time.
+	sweep, lose, duplicate, idle int
+	// cancels, signs and asks are how many of them may happen.
+	cancels, signs, asks int
+	// refusals for good fail the job; vandals put a wrong object where the artifact belongs.
+	forGood, vandal bool
+	// slow workers take their time for each call and are ended early by their platform.
+	slow int
+	// after is what happens to a completed job.
+	after aftermath
+	// skip are the ordinals of the troubles left out, for shortening a failing life.
+	skip map[int]bool
+
+	troubles int
+	spoiled  bool
+	vandals  int
+}
+
+// aftermath is what happens to a job once it is completed.
+type aftermath int
+
+const (
+	nothing aftermath = iota
+	revoked
+	expired
+)
+
+const (
+	// budgetSafe is up to how many struck calls no budget of a unit can be used up.
+	budgetSafe = 5
+	turnsRough = 1500
+)
+
+func newWeather(random *rand.Rand) *weather {
+	some := func(n int) int { return random.IntN(n) * random.IntN(2) }
+	w := &weather{
+		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweep: some(6), lose: some(8), duplicate: some(10), idle: some(10),
+		cancels: some(3), signs: some(3), asks: some(3), forGood: random.IntN(30) == 0, vandal: random.IntN(30) == 0,
+		slow: some(4), after: aftermath(some(3)),
+	}
+	if random.IntN(20) == 0 {
+		w.budget = 6 + random.IntN(30)
+	}
+	for _, d := range faults() {
+		if random.IntN(2) == 0 {
+			w.deeds = append(w.deeds, d)
+		}
+	}
+	return w
+}
+
+// trouble spends one of the budget and reports whether there is one to spend.
+func (w *weather) trouble() bool {
+	if w.budget == 0 {
+		return false
+	}
+	w.budget--
+	w.troubles++
+	return !w.skip[w.troubles]
+}
+
+// disturb decides about one call.
+func (w *weather) disturb(l *life) func(p *parked) deed {
+	return func(p *parked) deed {
+		if w.forGood && p.call.Port == "source" && l.random.IntN(20) == 0 {
+			w.forGood, w.spoiled = false, true
+			return refuseForGood
+		}
+		if len(w.deeds) == 0 || l.random.IntN(1000) >= w.perMille {
+			return letItBe
+		}
+		d := w.deeds[l.random.IntN(len(w.deeds))]
+		if !w.trouble() {
+			return letItBe
+		}
+		return d
+	}
+}
+
+// rough plays the part of a life that has the weather: anything may happen at any moment.
+func (l *life) rough(w *weather) {
+	l.disturb, l.chooses = w.disturb(l), true
+	for turn := 0; turn < turnsRough; turn++ {
+		l.rest()
+		if len(l.broken) > 0 || l.quiet() {
+			break
+		}
+		l.turn(w)
+	}
+	l.disturb = func(*parked) deed { return letItBe }
+	l.play(nil)
+}
+
+// turn is one thing that happens.
+func (l *life) turn(w *weather) {
+	roll := l.random.IntN(100)
+	able, ready := l.able(), l.world.Queue.Ready()
+	due, sweeps := l.sweepDue()
+	below := 0
+	happens := func(percent int) bool {
+		below += percent
+		return roll < below && roll >= below-percent
+	}
+	switch {
+	case happens(w.sweep) && len(l.active) < 5:
+		l.sweep()
+	case happens(w.lose) && len(ready) > 0 && w.trouble():
+		l.world.Queue.Take(ready[l.pick(len(ready))].Number)
+		l.tally.lost++
+		l.note("queue", "loses a message")
+	case happens(w.duplicate) && len(ready) > 0 && len(ready) < 8:
+		l.world.Queue.Duplicate(ready[l.pick(len(ready))].Number)
+		l.note("queue", "doubles a message")
+	case happens(w.idle):
+		l.pass(time.Duration(l.random.IntN(1500)) * time.Millisecond)
+	case happens(2):
+		l.people(w)
+	case len(l.late) > 0 && roll%3 == 0:
+		l.arrive(l.late[l.pick(len(l.late))])
+	case len(ready) > 0 && len(l.active) < 4 && (len(able) == 0 || roll%4 == 0):
+		limit, pace := functionTime, time.Duration(0)
+		if w.slow > 0 && w.trouble() {
+			w.slow--
+			limit, pace = time.Duration(20+l.random.IntN(60))*time.Second, time.Duration(l.random.IntN(4000))*time.Millisecond
+		}
+		l.deliver(ready[l.pick(len(ready))], limit, pace)
+	case len(able) > 0:
+		l.answer(able[l.pick(len(able))])
+	case sweeps && !due.After(l.now()):
+		l.sweep()
+	case len(l.late) > 0:
+		l.arrive(l.late[l.pick(len(l.late))])
+	default:
+		l.sleep()
+	}
+}
+
+// people do what they may do, and sometimes what they may not.
+func (l *life) people(w *weather) {
+	if l.id == "" {
+		return
+	}
+	state := l.state()
+	switch l.random.IntN(4) {
+	case 0:
+		if w.cancels > 0 {
+			w.cancels--
+			l.cancel()
+		}
+	case 1:
+		if w.signs > 0 {
+			w.signs--
+			l.sign()
+		}
+	case 2:
+		if w.asks > 0 {
+			w.asks--
+			l.ask()
+		}
+	case 3:
+		if w.vandal && state == job.StatePublishing {
+			w.vandal = false
+			l.vandalise(w)
+		}
+	}
+}
+
+// vandalise puts a wrong object where the artifact belongs, unless it is there.
+func (l *life) vandalise(w *weather) {
+	key := l.job().Publish.ArtifactKey
+	if _, there, _ := l.world.Store.Stat(context.Background(), key); there {
+		return
+	}
+	l.note("vandal", "puts a wrong object at "+key)
+	l.world.Store.Damage(key, []byte("not the file"))
+	w.vandals++
+}
+
+// allowed are the states in which a life of this weather may end.
+func (w *weather) allowed(l *life, calm bool) []job.State {
+	states := []job.State{job.StateCompleted}
+	if l.cancels > 0 {
+		states = append(states, job.StateCancelled)
+	}
+	if w.spoiled || w.vandals > 0 || !calm {
+		states = append(states, job.StateFailed)
+	}
+	return states
+}
+
+// live plays the life of one seed.
+func live(t *testing.T, refs []reference, seed uint64, skip map[int]bool) (l *life) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		random := rand.New(rand.NewPCG(seed, 0x77ea))
+		ref := refs[random.IntN(len(refs)-1)]
+		if random.IntN(60) == 0 {
+			ref = refs[len(refs)-1] // packing is slow
+		}
+		w := newWeather(random)
+		w.skip = skip
+		safe := w.budget <= budgetSafe
+		l = newLife(ref.shape, seed)
+		defer l.close()
+		l.ask()
+		l.rough(w)
+		if len(l.broken) > 0 {
+			return
+		}
+		l.checkState(w.allowed(l, safe)...)
+		if w.after != nothing && l.state() == job.StateCompleted {
+			l.afterwards(w)
+		}
+		l.tidy()
+		l.check(ref, append(w.allowed(l, safe), job.StateExpired)...)
+		l.troubles = w.troubles
+	})
+	return l
+}
+
+// afterwards ends the delivery of a completed job, by a person or by time, in weather of its own.
+func (l *life) afterwards(w *weather) {
+	w.budget, w.signs, w.cancels = l.random.IntN(4), 2, 1
+	if w.after == expired {
+		l.note("time", "is up for the file")
+		l.pass(8 * 24 * time.Hour)
+	} else {
+		l.revoke()
+	}
+	l.ended = true
+	l.rough(w)
+	if state := l.state(); w.after == expired && state != job.StateExpired {
+		l.breaks("the file's time is up and the job is %s", state)
+	}
+}
