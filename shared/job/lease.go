@@ -18,10 +18,14 @@ const (
 )
 
 // Stage writes one shard of a plan, unless a newer plan has written it. It starts from nothing whatever an older plan
-// left there.
+// left there, but never over a shard that was claimed or retired: the job has gone on or ended since, and its generation
+// would fall back.
 func Stage(unit Unit, now time.Time) Write {
 	w := insertUnit(unit, now.Add(limits.WakeGrace))
-	w.Guards = []Guard{{Field: "plan_generation", Test: IsAbsentOrLess, Values: []Value{unit.PlanGeneration}}}
+	w.Guards = []Guard{
+		{Field: "plan_generation", Test: IsAbsentOrLess, Values: []Value{unit.PlanGeneration}},
+		{Field: "generation", Test: IsAbsentOrIs, Values: []Value{int64(0)}},
+	}
 	w.Applied = []Guard{equal("plan_generation", unit.PlanGeneration)}
 	return w
 }

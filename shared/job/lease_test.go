@@ -212,6 +212,8 @@ func TestAShardIsStagedOverAnOlderPlanOnly(t *testing.T) {
 		{"an older plan's", job.Fields{"plan_generation": int64(2)}, true, false},
 		{"its own", job.Fields{"plan_generation": int64(3)}, false, true},
 		{"a newer plan's", job.Fields{"plan_generation": int64(4)}, false, false},
+		{"an older plan's, never claimed", job.Fields{"plan_generation": int64(2), "generation": int64(0)}, true, false},
+		{"an older plan's, retired since", job.Fields{"plan_generation": int64(2), "generation": int64(1)}, false, false},
 	} {
 		if have := holds(write.Guards, test.row); have != test.holds {
 			t.Errorf("%s: the guards hold: %v", test.name, have)
