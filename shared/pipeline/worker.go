@@ -143,8 +143,8 @@ func (w Worker) settle(ctx context.Context, held *Held, claimed job.Unit, err er
 		// Somebody else has it or will find it; every further word of this attempt would be refused.
 		return nil
 	case errors.Is(err, errHandOver) && progressed, kind == job.Cancelled && !errors.Is(err, errHandOver):
-		if err := w.Ledger.Apply(ctx, unit.Release(now)); err != nil {
-			return ignoreFenced(err)
+		if refused := w.Ledger.Apply(ctx, unit.Release(now)); refused != nil {
+			return unlessFenced(refused, err)
 		}
 		return w.wake(ctx, unit, 0)
 	case kind == job.Permanent || kind == job.Invalid || kind == job.NotFound:
@@ -164,8 +164,8 @@ func (w Worker) retry(ctx context.Context, held *Held, err error) error {
 	now := w.Ledger.Now()
 	w.Log.WarnContext(ctx, "unit will be retried", "job", unit.Job, "unit", unit.ID, "generation", unit.Generation,
 		"kind", string(failure.Kind), "code", failure.Code, "faults", unit.Faults+1, "delay_ms", delay.Milliseconds(), "error", err.Error())
-	if err := w.Ledger.Apply(ctx, unit.Retry(failure, now, now.Add(delay))); err != nil {
-		return ignoreFenced(err)
+	if refused := w.Ledger.Apply(ctx, unit.Retry(failure, now, now.Add(delay))); refused != nil {
+		return unlessFenced(refused, err)
 	}
 	return w.wake(ctx, unit, delay)
 }
@@ -233,6 +233,16 @@ func failureOf(err error) job.Failure {
 			Detail: "an attempt used up its function's time without finishing one part; the source is too slow for this definition's batches"}
 	}
 	return failure
+}
+
+// unlessFenced is the error of an attempt that can't give its unit back. Refused means that the unit is somebody else's,
+// or that this very attempt has ended it and failed to send the next pointer: the message has to come again, so that
+// whoever takes it sees which.
+func unlessFenced(refused, cause error) error {
+	if job.KindOf(refused) == job.Fenced {
+		return cause
+	}
+	return refused
 }
 
 func ignoreFenced(err error) error {

@@ -92,6 +92,7 @@ func references(t *testing.T) []reference {
 			l.ask()
 			l.play(nil)
 			ref = reference{shape: s, file: l.file(), actions: l.actions(), answers: l.answers}
+			l.checkStore(l.job(), []string{l.job().Artifact.Key, l.job().Artifact.ReceiptKey})
 			l.tidy()
 			l.check(ref, job.StateCompleted)
 			if len(l.broken) > 0 {

@@ -19,6 +19,7 @@ const (
 	loseCall
 	loseAnswer
 	comeLate
+	repeat
 	dieBefore
 	dieAfter
 	stall
@@ -30,7 +31,7 @@ const (
 
 func (d deed) String() string {
 	return [deeds]string{
-		"let be", "refused", "throttled", "lost on its way", "done, answer lost", "reported lost, done later", "worker dies before",
+		"let be", "refused", "throttled", "lost on its way", "done, answer lost", "reported lost, done later", "done, answer lost, sent again", "worker dies before",
 		"worker dies after", "held up past a lease", "worker frozen past its lease", "worker told to stop", "refused for good",
 	}[d]
 }
@@ -71,6 +72,10 @@ func (l *life) answer(p *parked) {
 		p.late = nil
 		l.kill(p.actor)
 		return
+	case repeat:
+		if p.late != nil {
+			p.late() // an adapter, or the client that it uses, tries again by itself
+		}
 	case letItBe, refuse, throttle, loseCall, loseAnswer, comeLate, refuseForGood, deeds:
 	}
 	l.forget(p)
@@ -92,7 +97,7 @@ func (d deed) fault() sim.Fault {
 		return sim.Refuse(job.Unknown)
 	case loseAnswer:
 		return sim.LoseAnswer()
-	case letItBe, dieBefore, dieAfter, stall, freeze, tellToStop, deeds:
+	case letItBe, repeat, dieBefore, dieAfter, stall, freeze, tellToStop, deeds:
 	}
 	return sim.Fault{}
 }

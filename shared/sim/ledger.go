@@ -282,6 +282,13 @@ func (s *rows) due(bucket string, at time.Time, limit int) []job.RowKey {
 	return keys
 }
 
+// Peek is one row as it stands, nil when there is none. It is no call of the port.
+func (l *Ledger) Peek(key job.RowKey) job.Fields {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	return l.state.byKey[key]
+}
+
 // NextDue is the earliest time at which a row is due; ok is false when none is. It is no call of the port.
 func (l *Ledger) NextDue() (at time.Time, ok bool) {
 	l.world.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -127,6 +128,7 @@ func (l *life) gate(ctx context.Context, call sim.Call, late func()) sim.Fault {
 		p.until = l.now().Add(a.pace)
 	}
 	l.parked = append(l.parked, p)
+	l.watch(a, call)
 	l.mu.Unlock()
 	l.ring()
 	select {
@@ -137,6 +139,31 @@ func (l *life) gate(ctx context.Context, call sim.Call, late func()) sim.Fault {
 		defer l.mu.Unlock()
 		p.gone = true
 		return sim.Abandon()
+	}
+}
+
+// watch holds what a caller must have made sure of before it calls: no worker writes to the store unless its lease can
+// be proven, and none goes on reading for a job that has ended. The life is locked.
+func (l *life) watch(a *actor, call sim.Call) {
+	if a.doing.unit == "" || a.doing.unit == job.PlanID {
+		return
+	}
+	switch call.Method {
+	case "Put", "PutPart", "CopyPart", "CreateUpload", "CompleteUpload":
+		row := l.world.Ledger.Peek(job.UnitKey(l.id, a.doing.unit))
+		owner, _ := row["owner"].(string)
+		until, _ := row["lease_until_ms"].(int64)
+		if !strings.HasPrefix(owner, a.name+".") || until <= l.now().UnixMilli() {
+			l.breaks("%s writes to the store and can't prove its lease: %s", a.name, call)
+		}
+	case "Read":
+		state, _ := l.world.Ledger.Peek(job.JobKey(l.id))["state"].(string)
+		if call.Port != sim.PortSource || !job.State(state).Terminal() {
+			return
+		}
+		if a.blind++; a.blind > 1 {
+			l.breaks("%s reads on though the job is %s", a.name, state)
+		}
 	}
 }
 
@@ -281,10 +308,6 @@ func (l *life) quiet() bool {
 }
 
 func (l *life) state() job.State {
-	row, err := l.world.Ledger.Row(context.Background(), job.JobKey(l.id))
-	state, _ := row["state"].(string)
-	if err != nil {
-		l.breaks("read the job: %v", err)
-	}
+	state, _ := l.world.Ledger.Peek(job.JobKey(l.id))["state"].(string)
 	return job.State(state)
 }

@@ -141,6 +141,8 @@ func (p patrol) unit(s step, id string) {
 		p.rule(grown == 0 || grown == 1, s, "a generation grows by one")
 		claimed := to == job.UnitLeased && s.next["owner"] != s.old["owner"]
 		p.rule(!claimed || grown == 1, s, "a unit has two holders of one generation")
+		p.rule(!p.world.whole || !claimed || from != job.UnitLeased || number(s.old, "lease_until_ms") <= p.world.Clock.Now().UnixMilli(), s,
+			"a lease was taken before its end")
 		p.rule(number(s.next, "rows") >= number(s.old, "rows"), s, "progress went backwards")
 		p.rule(from != job.UnitLeased || reused || p.fenced(s), s, "a leased unit was written without its generation")
 	}

@@ -16,7 +16,7 @@ const pairsVariable = "SEALIFT_PAIRS"
 
 // faults are the deeds that one call may suffer without the job failing.
 func faults() []deed {
-	return []deed{refuse, throttle, loseCall, loseAnswer, comeLate, dieBefore, dieAfter, stall, freeze, tellToStop}
+	return []deed{refuse, throttle, loseCall, loseAnswer, comeLate, repeat, dieBefore, dieAfter, stall, freeze, tellToStop}
 }
 
 // blow is what is done to the nth call of a life.
@@ -25,20 +25,24 @@ type blow struct {
 	deed   deed
 }
 
+func (l *life) strikes(blows ...blow) func(*parked) deed {
+	return func(*parked) deed {
+		for _, blow := range blows {
+			if blow.number == l.answers {
+				return blow.deed
+			}
+		}
+		return letItBe
+	}
+}
+
 // struck plays one life with blows and gives its broken rules.
 func struck(t *testing.T, ref reference, blows ...blow) (l *life) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		l = newLife(ref.shape, 0)
 		defer l.close()
-		l.disturb = func(*parked) deed {
-			for _, blow := range blows {
-				if blow.number == l.answers {
-					return blow.deed
-				}
-			}
-			return letItBe
-		}
+		l.disturb = l.strikes(blows...)
 		l.ask()
 		l.play(nil)
 		if len(l.broken) == 0 {
@@ -73,6 +77,38 @@ func TestEverySingleFaultIsSurvived(t *testing.T) {
 			}
 			t.Logf("%d calls, %d faults each", ref.answers, len(faults()))
 		})
+	}
+}
+
+// TestEveryAnsweredFaultNeedsNoSweeper tries the faults after which somebody is still there to go on, without a sweeper
+// until the job has ended: no work may wait for a lease to run out, or for a timer, when its holder could say so.
+func TestEveryAnsweredFaultNeedsNoSweeper(t *testing.T) {
+	t.Parallel()
+	for _, ref := range references(t)[:3] {
+		for _, kind := range []deed{letItBe, refuse, throttle, repeat, tellToStop} {
+			// The message of create itself is the one that only the sweeper makes up for.
+			for number := 5; number <= ref.answers; number++ {
+				var l *life
+				synctest.Test(t, func(*testing.T) {
+					l = newLife(ref.shape, 0)
+					defer l.close()
+					l.sweeps = false
+					strikes := l.strikes(blow{number, kind})
+					l.disturb = func(p *parked) deed {
+						if d := strikes(p); d != tellToStop || p.call.Subject != "claim" {
+							return d
+						}
+						return letItBe // a claim that arrives after its caller left has nobody to speak for it
+					}
+					l.ask()
+					l.play(func() { l.sweeps = l.id != "" && l.state().Terminal() })
+					l.checkState(job.StateCompleted)
+				})
+				if len(l.broken) > 0 {
+					t.Fatalf("%s: call %d %s:\n%s\n\n%s", ref.shape.name, number, kind, strings.Join(l.broken, "\n"), l.story())
+				}
+			}
+		}
 	}
 }
 
@@ -136,12 +172,7 @@ func cancelled(t *testing.T, ref reference, blow blow) (l *life) {
 		l = newLife(ref.shape, 0)
 		defer l.close()
 		asked := false
-		l.disturb = func(*parked) deed {
-			if l.answers != blow.number {
-				return letItBe
-			}
-			return blow.deed
-		}
+		l.disturb = l.strikes(blow)
 		l.ask()
 		l.play(func() {
 			if !asked && l.id != "" && l.answers >= blow.number {

@@ -17,10 +17,10 @@ type weather struct {
 	// perMille is how likely a call is struck while budget lasts; each call struck costs one.
 	perMille int
 	budget   int
-	// Of a hundred turns so many are an extra sweep, a lost or a copied message, a small step of time.
-	sweep, lose, duplicate, idle int
-	// cancels, signs and asks are how many of them may happen.
-	cancels, signs, asks int
+	// Of a hundred turns so many are an extra sweep, a lost message, a small step of time.
+	sweep, lose, idle int
+	// duplicates and forgeries of messages, cancels, signs and asks are how many of them may happen.
+	duplicates, forgeries, cancels, signs, asks int
 	// refusals for good fail the job; vandals put a wrong object where the artifact belongs.
 	forGood, vandal bool
 	// slow workers take their time for each call and are ended early by their platform.
@@ -53,7 +53,8 @@ const (
 func newWeather(random *rand.Rand) *weather {
 	some := func(n int) int { return random.IntN(n) * random.IntN(2) }
 	w := &weather{
-		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweep: some(6), lose: some(8), duplicate: some(10), idle: some(10),
+		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweep: some(6), lose: some(8), idle: some(10),
+		duplicates: some(8), forgeries: some(4),
 		cancels: some(3), signs: some(3), asks: some(3), forGood: random.IntN(30) == 0, vandal: random.IntN(30) == 0,
 		slow: some(4), after: aftermath(some(3)),
 	}
@@ -127,9 +128,13 @@ func (l *life) turn(w *weather) {
 		l.world.Queue.Take(ready[l.pick(len(ready))].Number)
 		l.tally.lost++
 		l.note("queue", "loses a message")
-	case happens(w.duplicate) && len(ready) > 0 && len(ready) < 8:
+	case w.duplicates > 0 && happens(5) && len(ready) > 0:
+		w.duplicates--
 		l.world.Queue.Duplicate(ready[l.pick(len(ready))].Number)
 		l.note("queue", "doubles a message")
+	case w.forgeries > 0 && happens(3) && l.id != "":
+		w.forgeries--
+		l.forge()
 	case happens(w.idle):
 		l.pass(time.Duration(l.random.IntN(1500)) * time.Millisecond)
 	case happens(2):
@@ -151,6 +156,16 @@ func (l *life) turn(w *weather) {
 		l.arrive(l.late[l.pick(len(l.late))])
 	default:
 		l.sleep()
+	}
+}
+
+// forge puts a message under way that nobody sent.
+func (l *life) forge() {
+	units := []string{job.PlanID, job.FinalizeID, job.ShardID(1), job.ShardID(len(l.shape.shards)), job.ShardID(len(l.shape.shards) + 1)}
+	pointer := job.Pointer{Job: l.id, Unit: units[l.random.IntN(len(units))]}
+	l.note("stranger", "sends a message for "+pointer.Unit)
+	if err := l.world.Queue.Send(context.Background(), job.Bulk, pointer, 0); err != nil {
+		l.breaks("forge a message: %v", err)
 	}
 }
 
