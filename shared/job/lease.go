@@ -131,6 +131,9 @@ func (j Job) FinishShard(unit Unit, object StagedObject, now time.Time) Change {
 	count := Write{
 		Key:    JobKey(j.ID),
 		Guards: []Guard{equal(fieldState, string(StateRunning)), equal("plan_generation", unit.PlanGeneration)},
+		// Nobody knows here whether this shard is the last. If it is and its worker dies before it wakes finalize, the
+		// sweeper does, soon.
+		Set: append([]Field{{"nudges", int64(0)}}, due(JobKey(j.ID), now.Add(limits.WakeGrace))...),
 		Add: []Field{
 			{"shards_done", int64(1)},
 			{"rows", unit.Progress.Rows},
