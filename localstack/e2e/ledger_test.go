@@ -47,6 +47,20 @@ func (w *world) unit(t *testing.T, id, unit string) row {
 	return w.rows(t, "JOB#"+id)["UNIT#"+unit]
 }
 
+// story is where an export and its units stand, for the message of a failure.
+func (w *world) story(t *testing.T, id string) string {
+	t.Helper()
+	rows := w.rows(t, "JOB#"+id)
+	var lines []string
+	for sk, r := range rows {
+		if sk == "JOB" || strings.HasPrefix(sk, "UNIT#") {
+			lines = append(lines, "\n  "+sk+": "+r["state"]+", generation "+r["generation"]+", crashes "+r["crashes"]+", faults "+r["faults"]+", nudges "+r["nudges"]+", due "+r["due_at_ms"]+", history "+r["history"])
+		}
+	}
+	slices.Sort(lines)
+	return id + " at " + itoa(int(time.Now().UnixMilli())) + strings.Join(lines, "")
+}
+
 // active is how many unfinished exports the ledger counts for a tenant.
 func (w *world) active(t *testing.T, tenant string) string {
 	t.Helper()
