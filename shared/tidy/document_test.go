@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"os/exec"
 	"path"
 	"regexp"
 	"strings"
@@ -85,5 +86,24 @@ func TestEveryRunbookIsListed(t *testing.T) {
 		if path.Dir(name) == "infra/runbooks" && base != "README.md" && !strings.Contains(index, "("+base+")") {
 			t.Errorf("infra/runbooks/README.md does not list %s", base)
 		}
+	}
+}
+
+func TestCommandsOfPagesAreCommands(t *testing.T) {
+	t.Parallel()
+	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
+	checked := 0
+	for _, name := range tree(t, ".md") {
+		for _, found := range block.FindAllStringSubmatch(read(t, name), -1) {
+			shell := exec.CommandContext(t.Context(), "bash", "-n")
+			shell.Stdin = strings.NewReader(found[1])
+			if output, err := shell.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v: %s\n%s", name, err, output, found[1])
+			}
+			checked++
+		}
+	}
+	if checked == 0 {
+		t.Error("no page has a block of commands")
 	}
 }
