@@ -203,7 +203,7 @@ func rateOf(period time.Duration, run func(client int) error) (perSecond float64
 }
 
 // size fills a table and tells what the cloud needs for it.
-func (d *tables) size(ctx context.Context, p *process, items int) ([]figure, error) {
+func (d *tables) size(ctx context.Context, p *measured, items int) ([]figure, error) {
 	const table = "size"
 	if err := d.create(ctx, table); err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (d *tables) size(ctx context.Context, p *process, items int) ([]figure, err
 		return nil, err
 	}
 	var disk int64
-	err = filepath.WalkDir(filepath.Join(p.dir, "data", "dynamodb"), func(_ string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join(p.DataDir, "dynamodb"), func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}

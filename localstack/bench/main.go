@@ -48,7 +48,7 @@ func run(ctx context.Context, opt options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	defer func() { err = errors.Join(err, p.Stop()) }()
 	tables := p.tables()
 	missed := 0
 	for _, measure := range []func(context.Context) ([]figure, error){

@@ -17,7 +17,7 @@ const (
 )
 
 // upload sends one object in parts and tells how much larger the cloud's process got on the way than it was after a first small object.
-func (p *process) upload(ctx context.Context, size int64) ([]figure, error) {
+func (p *measured) upload(ctx context.Context, size int64) ([]figure, error) {
 	files := p.files()
 	if _, err := send(ctx, files, "small", 2*partBytes); err != nil {
 		return nil, err

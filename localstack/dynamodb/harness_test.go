@@ -4,67 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
-
-	"sealift/localstack/dynamodb"
 )
-
-// cloud is one engine behind an HTTP server, with a client.
-type cloud struct {
-	*sdk.Client
-	engine *dynamodb.Engine
-	url    string
-}
-
-func options(now func() time.Time) dynamodb.Options {
-	return dynamodb.Options{
-		Now: now, Region: "us-east-1", AccountID: "000000000000",
-		Logger: slog.New(slog.DiscardHandler),
-	}
-}
-
-func start(t testing.TB, dir string, now func() time.Time) *cloud {
-	t.Helper()
-	engine, err := dynamodb.Open(dir, options(now))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(engine)
-	t.Cleanup(func() {
-		server.Close()
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &cloud{Client: newClient(server.URL), engine: engine, url: server.URL}
-}
-
-func newClient(url string) *sdk.Client {
-	return sdk.New(sdk.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
-}
-
-// newCloud is an engine of its own with a table "table" of the key pk, sk (both strings) and
-// three indexes.
-func newCloud(t testing.TB) *cloud {
-	t.Helper()
-	c := start(t, t.TempDir(), time.Now)
-	c.create(t, "table")
-	return c
-}
 
 func (c *cloud) create(t testing.TB, name string) {
 	t.Helper()
@@ -81,6 +29,7 @@ func (c *cloud) create(t testing.TB, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.ready(t, name)
 }
 
 func definitions(pairs ...string) []types.AttributeDefinition {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -154,18 +153,4 @@ func TestLargestMessageAndBatchAreAccepted(t *testing.T) {
 	entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String("c"), MessageBody: aws.String("x")})
 	_, err := b.SendMessageBatch(t.Context(), &awssqs.SendMessageBatchInput{QueueUrl: &url, Entries: entries})
 	wantError[*types.BatchRequestTooLong](t, err)
-}
-
-func TestDeletedNameIsFreeAfterAMinute(t *testing.T) {
-	t.Parallel()
-	b := start(t)
-	url := b.queue("q", nil)
-	b.send(url, "x")
-	if _, err := b.DeleteQueue(t.Context(), &awssqs.DeleteQueueInput{QueueUrl: &url}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := b.CreateQueue(t.Context(), &awssqs.CreateQueueInput{QueueName: aws.String("q")})
-	wantError[*types.QueueDeletedRecently](t, err)
-	b.clock.advance(61 * time.Second)
-	b.none(b.queue("q", nil))
 }

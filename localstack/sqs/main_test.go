@@ -1,84 +1,11 @@
 package sqs_test
 
 import (
-	"context"
-	"net/http/httptest"
-	"sync/atomic"
-	"testing"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-
-	"sealift/localstack/sqs"
 )
 
 const arnPrefix = "arn:aws:sqs:us-east-1:000000000000:"
-
-// clock is the wall clock plus what a test adds to it.
-type clock struct{ ahead atomic.Int64 }
-
-func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
-func (c *clock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
-
-// bench is one engine behind a server, and an SDK client of it.
-type bench struct {
-	*awssqs.Client
-	t      *testing.T
-	engine *sqs.Engine
-	server *httptest.Server
-	clock  *clock
-	dir    string
-}
-
-func start(t *testing.T) *bench {
-	t.Helper()
-	return startIn(t, t.TempDir())
-}
-
-func startIn(t *testing.T, dir string) *bench {
-	t.Helper()
-	b := &bench{t: t, clock: &clock{}, dir: dir}
-	engine, err := sqs.Open(dir, sqs.Options{Now: b.clock.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.engine = engine
-	b.server = httptest.NewServer(engine)
-	b.Client = clientOf(b.server.URL)
-	t.Cleanup(b.stop)
-	return b
-}
-
-func (b *bench) stop() {
-	b.t.Helper()
-	if err := b.engine.Close(); err != nil {
-		b.t.Error(err)
-	}
-	b.server.Close()
-}
-
-// runs runs the engine's background work until the test ends.
-func (b *bench) runs() {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- b.engine.Run(ctx) }()
-	b.t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			b.t.Error(err)
-		}
-	})
-}
-
-func clientOf(url string) *awssqs.Client {
-	return awssqs.New(awssqs.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(url), RetryMaxAttempts: 1,
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
-}
 
 func (b *bench) queue(name string, attributes map[string]string) string {
 	b.t.Helper()
@@ -86,6 +13,7 @@ func (b *bench) queue(name string, attributes map[string]string) string {
 	if err != nil {
 		b.t.Fatalf("create queue %s: %v", name, err)
 	}
+	b.made(*out.QueueUrl)
 	return *out.QueueUrl
 }
 

@@ -2,9 +2,6 @@ package sqs_test
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -126,21 +123,6 @@ func TestLongPollEndsEmptyWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestLongPollEndsOnClose(t *testing.T) {
-	t.Parallel()
-	b := start(t)
-	answers := poll(b, t.Context(), b.queue("q", nil))
-	time.Sleep(100 * time.Millisecond)
-	if err := b.engine.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if a := <-answers; a.err != nil || len(a.messages) != 0 || a.took > 2*time.Second {
-		t.Errorf("%v, %d messages after %v", a.err, len(a.messages), a.took)
-	}
-	_, err := b.ListQueues(t.Context(), &awssqs.ListQueuesInput{})
-	wantCode(t, err, "ServiceUnavailable")
-}
-
 func TestLongPollEndsWithAnErrorWhenTheQueueIsDeleted(t *testing.T) {
 	t.Parallel()
 	b := start(t)
@@ -194,47 +176,5 @@ func TestOneMessageWakesOneOfManyPolls(t *testing.T) {
 	}
 	if len(seen) != 16 {
 		t.Errorf("16 polls received %d different messages", len(seen))
-	}
-}
-
-func TestAnswersCarryDateAndRequestIDAndTheOlderErrorCode(t *testing.T) {
-	t.Parallel()
-	b := start(t)
-	cases := []struct {
-		name, target, body   string
-		status               int
-		wantQuery, wantInDoc string
-	}{
-		{"success", "AmazonSQS.ListQueues", "{}", 200, "", "{}"},
-		{"missing queue", "AmazonSQS.GetQueueUrl", `{"QueueName":"x"}`, 400, "AWS.SimpleQueueService.NonExistentQueue;Sender", `"__type":"com.amazonaws.sqs#QueueDoesNotExist"`},
-		{"not JSON", "AmazonSQS.ListQueues", "{", 400, "SerializationException;Sender", "SerializationException"},
-		{"unknown target", "AmazonSQS.Nonsense", "{}", 400, "InvalidAction;Sender", "not provided"},
-		{"query protocol", "", "Action=ListQueues", 400, "InvalidAction;Sender", "JSON protocol"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.server.URL, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Header.Set("X-Amz-Target", c.target)
-			answer, err := http.DefaultClient.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = answer.Body.Close() }()
-			body, err := io.ReadAll(answer.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			date, err := http.ParseTime(answer.Header.Get("Date"))
-			if err != nil || time.Since(date).Abs() > 10*time.Second {
-				t.Errorf("Date %q", answer.Header.Get("Date"))
-			}
-			if answer.Header.Get("x-amzn-RequestId") == "" || answer.StatusCode != c.status || answer.Header.Get("x-amzn-query-error") != c.wantQuery || !strings.Contains(string(body), c.wantInDoc) {
-				t.Errorf("%d %v %s", answer.StatusCode, answer.Header, body)
-			}
-		})
 	}
 }

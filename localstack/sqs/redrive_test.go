@@ -258,17 +258,6 @@ func TestAttributesAreToldAndChanged(t *testing.T) {
 	wantError[*types.InvalidAttributeName](t, err)
 }
 
-func TestCreateIsIdempotentForEqualAttributes(t *testing.T) {
-	t.Parallel()
-	b := start(t)
-	attributes := map[string]string{"VisibilityTimeout": "60", "DelaySeconds": "5"}
-	first := b.queue("q", attributes)
-	if again := b.queue("q", attributes); again != first || !strings.HasSuffix(first, "/000000000000/q") || !strings.HasPrefix(first, b.server.URL) {
-		t.Errorf("%s, then %s", first, again)
-	}
-	b.queue("q", nil)
-}
-
 func TestListingPagesByPrefix(t *testing.T) {
 	t.Parallel()
 	b := start(t)
