@@ -68,7 +68,17 @@ func TestEveryFaultIsReportedWithItsPlaceAndWhatIsAllowed(t *testing.T) {
 		{"no promise", `"promise": "as read"`, `"promise": ""`, "/consistency/promise", "updates and deletes"},
 		{"a mask for the wrong kind", `"scale": 2}`, `"mask": {"kind": "last4"}}`, "/columns/1/mask/kind", "null"},
 		{"a bound that is too large", `{"name": "orders",`, `{"limits": {"link_seconds_max": 86400}, "name": "orders",`, "/limits/link_seconds_max", "30 to 3600"},
-		{"an unknown field", `{"name": "orders",`, `{"colour": "red", "name": "orders",`, "", "colour"},
+		{"an unknown field", `{"name": "orders",`, `{"colour": "red", "name": "orders",`, "/colour", "is not a field; allowed are schema, name"},
+		{"an unknown field in a list", `"scale": 2}`, `"scale": 2, "tilte": "x"}`, "/columns/1/tilte", "title"},
+		{"a field in another case", `{"name": "orders",`, `{"Lane": "bulk", "name": "orders",`, "/Lane", "is not a field"},
+		{"a field twice", `{"name": "orders",`, `{"name": "a", "name": "orders",`, "/name", "twice"},
+		{"text for a list", `["eq"]`, `"eq"`, "/columns/0/filter", "is text, must be a list"},
+		{"an object for text", `"shop"`, `{"a": [{}]}`, "/source/connection", "is an object, must be text"},
+		{"a fraction", `"scale": 2`, `"scale": 2.5`, "/columns/1/scale", "is 2.5, must be a whole number"},
+		{"kinds are listed with commas", `"kind": "decimal"`, `"kind": "money"`, "/columns/1/kind", "string, int64, decimal,"},
+		{"text that ends early", `"scale": 2}]}`, `"scale": 2}]`, "", "in the middle"},
+		{"text after it", `"scale": 2}]}`, `"scale": 2}]} {}`, "", "more text"},
+		{"another type as a whole", valid, `[]`, "", "is a list, must be an object"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,7 +93,7 @@ func TestEveryFaultIsReportedWithItsPlaceAndWhatIsAllowed(t *testing.T) {
 				t.Fatalf("error %v, want faults", err)
 			}
 			for _, fault := range faults {
-				if (c.pointer == "" || fault.Pointer == c.pointer) && strings.Contains(fault.Detail, c.says) {
+				if fault.Pointer == c.pointer && strings.Contains(fault.Detail, c.says) {
 					return
 				}
 			}
@@ -98,5 +108,21 @@ func TestAllFaultsComeTogether(t *testing.T) {
 	var faults definition.Faults
 	if !errors.As(err, &faults) || len(faults) < 8 {
 		t.Errorf("an empty definition has %d faults: %v", len(faults), err)
+	}
+}
+
+func TestAnUnknownFieldHidesNoOtherFault(t *testing.T) {
+	t.Parallel()
+	text := strings.NewReplacer(`"scale": 2`, `"scale": "two", "tilte": 1`, `"orders"`, `"Orders"`, `"shop"`, `7`, `["eq"]`, `["like"]`).Replace(valid)
+	_, err := definition.Decode([]byte(text))
+	var faults definition.Faults
+	errors.As(err, &faults)
+	var pointers []string
+	for _, fault := range faults {
+		pointers = append(pointers, fault.Pointer)
+	}
+	want := []string{"/source/connection", "/columns/1/scale", "/columns/1/tilte", "/name", "/columns/0/filter/0"}
+	if diff := cmp.Diff(want, pointers); diff != "" {
+		t.Errorf("%s\n%v", diff, faults)
 	}
 }

@@ -1,11 +1,14 @@
 package definition
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sealift/shared/job"
@@ -32,19 +35,34 @@ func (f Faults) Error() string {
 }
 
 // Decode reads a definition from JSON, refuses unknown fields, fills in defaults and validates it. A faulty definition
-// gives a *job.Error of kind Invalid whose cause is Faults.
+// gives a *job.Error of kind Invalid whose cause is Faults: those of its shape first, then those of its values, except
+// what a fault of shape has left without a value.
 func Decode(text []byte) (Definition, error) {
 	var d Definition
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&d); err != nil {
-		return Definition{}, invalid(Faults{{Pointer: pointerOf(err), Detail: describe(err)}})
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	s := &shaper{decoder: decoder}
+	tree := s.value("", reflect.TypeFor[Definition]())
+	if s.err == nil {
+		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+			return Definition{}, invalid(Faults{{Detail: "there is more text after the definition"}})
+		}
+		var shaped []byte
+		if shaped, s.err = json.Marshal(tree); s.err == nil {
+			s.err = json.Unmarshal(shaped, &d)
+		}
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Definition{}, invalid(Faults{{Pointer: "", Detail: "there is more text after the definition"}})
+	if s.err != nil {
+		return Definition{}, invalid(append(s.faults, Fault{Detail: describe(s.err)}))
 	}
 	d.fillIn()
-	if faults := d.validate(); len(faults) > 0 {
+	faults := s.faults
+	for _, fault := range d.validate() {
+		if !s.faults.cover(fault.Pointer) {
+			faults = append(faults, fault)
+		}
+	}
+	if len(faults) > 0 {
 		return Definition{}, invalid(faults)
 	}
 	return d, nil
@@ -55,20 +73,177 @@ func invalid(faults Faults) error {
 		Detail: "the definition has faults", Err: faults}
 }
 
-func pointerOf(err error) string {
-	var wrongType *json.UnmarshalTypeError
-	if errors.As(err, &wrongType) {
-		return "/" + strings.ReplaceAll(wrongType.Field, ".", "/")
+func describe(err error) string {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the definition ends in the middle of its JSON; send the whole object"
 	}
-	return ""
+	return "the definition is not JSON: " + strings.TrimPrefix(err.Error(), "json: ")
 }
 
-func describe(err error) string {
-	var wrongType *json.UnmarshalTypeError
-	if errors.As(err, &wrongType) {
-		return fmt.Sprintf("is a %s, must be a %s", wrongType.Value, wrongType.Type)
+// cover reports whether a fault is at the pointer or around it.
+func (f Faults) cover(pointer string) bool {
+	return slices.ContainsFunc(f, func(fault Fault) bool {
+		return pointer == fault.Pointer || strings.HasPrefix(pointer, fault.Pointer+"/")
+	})
+}
+
+// shaper reads JSON beside the type that it must have and gathers every fault of its shape: unknown fields, fields given
+// twice, values of another type. What is faulty is left out of the tree that it returns; null stands for a field that
+// isn't given.
+type shaper struct {
+	decoder *json.Decoder
+	faults  Faults
+	// err ends the reading: the text is not JSON.
+	err error
+}
+
+func (s *shaper) wrong(pointer, format string, args ...any) any {
+	s.faults = append(s.faults, Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	return nil
+}
+
+func (s *shaper) value(pointer string, want reflect.Type) any {
+	token, err := s.decoder.Token()
+	if err != nil {
+		s.err = err
+		return nil
 	}
-	return strings.TrimPrefix(err.Error(), "json: ")
+	for want.Kind() == reflect.Pointer {
+		want = want.Elem()
+	}
+	delim, nested := token.(json.Delim)
+	switch {
+	case nested && delim == '{' && want.Kind() == reflect.Struct:
+		return s.object(pointer, want)
+	case nested && delim == '[' && want.Kind() == reflect.Slice:
+		return s.list(pointer, want.Elem())
+	case nested:
+		s.skip()
+		return s.wrong(pointer, "is %s, must be %s", tokenName(token), typeName(want))
+	}
+	return s.scalar(pointer, token, want)
+}
+
+func (s *shaper) scalar(pointer string, token json.Token, want reflect.Type) any {
+	switch value := token.(type) {
+	case nil:
+		return nil
+	case string:
+		if want.Kind() == reflect.String {
+			return value
+		}
+	case bool:
+		if want.Kind() == reflect.Bool {
+			return value
+		}
+	case json.Number:
+		if want.Kind() != reflect.Int && want.Kind() != reflect.Int64 {
+			break
+		}
+		if _, err := strconv.ParseInt(value.String(), 10, 64); err != nil {
+			return s.wrong(pointer, "is %s, must be a whole number of at most 64 bits, written in digits", value)
+		}
+		return value
+	}
+	return s.wrong(pointer, "is %s, must be %s", tokenName(token), typeName(want))
+}
+
+func (s *shaper) object(pointer string, want reflect.Type) any {
+	tree, seen := map[string]any{}, map[string]bool{}
+	fields, names := fieldsOf(want)
+	for s.err == nil && s.decoder.More() {
+		token, err := s.decoder.Token()
+		if err != nil {
+			s.err = err
+			return nil
+		}
+		name, _ := token.(string)
+		at := pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		field, known := fields[name]
+		switch {
+		case !known:
+			s.wrong(at, "is not a field; allowed are %s", strings.Join(names, ", "))
+		case seen[name]:
+			s.wrong(at, "is given twice")
+		default:
+			seen[name] = true
+			tree[name] = s.value(at, field)
+			continue
+		}
+		var ignored json.RawMessage
+		s.err = s.decoder.Decode(&ignored)
+	}
+	s.close()
+	return tree
+}
+
+func (s *shaper) list(pointer string, want reflect.Type) any {
+	list := []any{}
+	for i := 0; s.err == nil && s.decoder.More(); i++ {
+		list = append(list, s.value(at(pointer, i), want))
+	}
+	s.close()
+	return list
+}
+
+func (s *shaper) close() {
+	if s.err == nil {
+		_, s.err = s.decoder.Token()
+	}
+}
+
+// skip reads to the end of the object or list that has just begun.
+func (s *shaper) skip() {
+	for depth := 1; depth > 0 && s.err == nil; {
+		token, err := s.decoder.Token()
+		switch delim, _ := token.(json.Delim); delim {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		s.err = err
+	}
+}
+
+// fieldsOf lists the JSON fields of a struct.
+func fieldsOf(want reflect.Type) (fields map[string]reflect.Type, names []string) {
+	fields = map[string]reflect.Type{}
+	for i := range want.NumField() {
+		name, _, _ := strings.Cut(want.Field(i).Tag.Get("json"), ",")
+		fields[name], names = want.Field(i).Type, append(names, name)
+	}
+	return fields, names
+}
+
+func tokenName(token json.Token) string {
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '{' {
+			return "an object"
+		}
+		return "a list"
+	case string:
+		return "text"
+	case bool:
+		return "a boolean"
+	}
+	return "a number"
+}
+
+func typeName(want reflect.Type) string {
+	switch want.Kind() {
+	case reflect.Struct:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "a whole number"
+	}
 }
 
 func (d *Definition) fillIn() {
@@ -156,10 +331,10 @@ func (d Definition) validateColumns(c *checker) {
 		c.must(column.Name != "", where+"/name", "is missing")
 		c.must(!seen[column.Name], where+"/name", "is %q, as another column's", column.Name)
 		seen[column.Name] = true
-		c.must(column.Kind.Valid(), where+"/kind", "is %q; allowed are %v", column.Kind, row.Kinds())
+		c.must(column.Kind.Valid(), where+"/kind", "is %q; allowed are %s", column.Kind, listed(row.Kinds()))
 		c.must(column.Scale == nil || (column.Kind == row.Decimal && *column.Scale >= 0), where+"/scale", "is only for decimal columns and not negative")
 		for k, op := range column.Ops {
-			c.must(slices.Contains(row.Ops(), op), at(where+"/filter", k), "is %q; allowed are %v", op, row.Ops())
+			c.must(slices.Contains(row.Ops(), op), at(where+"/filter", k), "is %q; allowed are %s", op, listed(row.Ops()))
 		}
 		if column.Mask == nil {
 			continue
@@ -198,6 +373,15 @@ func (d Definition) validateLimits(c *checker) {
 
 // settleSecondsMax is a day.
 const settleSecondsMax = 86_400
+
+// listed joins words with commas.
+func listed[T ~string](words []T) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return strings.Join(texts, ", ")
+}
 
 func at(pointer string, index int) string { return fmt.Sprintf("%s/%d", pointer, index) }
 
