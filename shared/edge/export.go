@@ -36,6 +36,7 @@ type export struct {
 	Downloads         int64             `json:"downloads"`
 	File              *file             `json:"file"`
 	Failure           *failure          `json:"failure"`
+	Waiting           *waiting          `json:"waiting"`
 	Links             map[string]string `json:"links"`
 }
 
@@ -44,6 +45,15 @@ type file struct {
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
 	CRC64 string `json:"crc64nvme"`
+	// Fidelity counts what was done to values.
+	Fidelity map[string]int64 `json:"fidelity"`
+}
+
+// waiting is why an unfinished export does not go on just now.
+type waiting struct {
+	failure
+
+	Until string `json:"until"`
 }
 
 type failure struct {
@@ -76,10 +86,13 @@ func show(s pipeline.Status) (export, error) {
 		e.Links["cancel"] = self + "/cancel"
 	}
 	if j.State == job.StateCompleted {
-		e.File = &file{Name: snap.FileName, Rows: j.Artifact.Rows, Bytes: j.Artifact.Bytes, CRC64: checksum.CRC64(j.Artifact.CRC64).Base64()}
+		e.File = &file{Name: snap.FileName, Rows: j.Artifact.Rows, Bytes: j.Artifact.Bytes, CRC64: checksum.CRC64(j.Artifact.CRC64).Base64(), Fidelity: pipeline.Fidelity(j.Artifact.Counters)}
 		e.Links["download_links"] = self + "/download-links"
 		e.Links["receipt"] = self + "/receipt"
 		e.Links["revoke"] = self + "/revoke"
+	}
+	if w := s.Waiting; w != nil {
+		e.Waiting = &waiting{failure: failure{Code: w.Code, Detail: w.Detail, Unit: w.Unit}, Until: timeText(w.Until)}
 	}
 	if j.Failure.Code != "" {
 		e.Failure = &failure{Code: j.Failure.Code, Detail: j.Failure.Detail, Unit: j.Failure.Unit}

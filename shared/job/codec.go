@@ -123,6 +123,7 @@ func DecodeJob(fields Fields) (Job, error) {
 		SnapshotDigest:    r.text("snapshot_digest"),
 		RequestDigest:     r.text("request_digest"),
 		CreatedAt:         r.time("created_at_ms"),
+		UpdatedAt:         r.time("updated_at_ms"),
 		StartedAt:         r.time("started_at_ms"),
 		FinishedAt:        r.time("finished_at_ms"),
 		Shards:            r.number("shards"),
@@ -155,6 +156,7 @@ func DecodeJob(fields Fields) (Job, error) {
 		Nudges:       r.number("nudges"),
 	}
 	r.json("ceiling", &j.Ceiling)
+	r.json("artifact_counters", &j.Artifact.Counters)
 	r.json("failure", &j.Failure)
 	if r.err != nil {
 		return Job{}, r.err
@@ -208,6 +210,7 @@ func DecodeUnit(fields Fields) (Unit, error) {
 	r.json("first", &u.Progress.First)
 	r.json("counters", &u.Progress.Counters)
 	r.json("history", &u.History)
+	r.json("failure", &u.Failure)
 	for _, text := range r.list("parts") {
 		part, err := decodePart(text)
 		if err != nil {

@@ -95,6 +95,7 @@ func newJobFields(j Job, now time.Time) []Field {
 		{"snapshot_digest", j.SnapshotDigest},
 		{"request_digest", j.RequestDigest},
 		{"created_at_ms", now.UnixMilli()},
+		{"updated_at_ms", now.UnixMilli()},
 		{"rows_estimated", int64(-1)},
 		{"retention_s", int64(j.Retention / time.Second)},
 		{"downloads_max", j.DownloadsMax},

@@ -66,8 +66,10 @@ type Job struct {
 	SnapshotDigest string
 	RequestDigest  string
 	CreatedAt      time.Time
-	StartedAt      time.Time
-	FinishedAt     time.Time
+	// UpdatedAt is when the last event happened: events never go back in time, whoever's clock wrote them.
+	UpdatedAt  time.Time
+	StartedAt  time.Time
+	FinishedAt time.Time
 
 	// Shards, PlanGeneration and Ceiling are fixed by the plan's one commit.
 	Shards         int64
@@ -115,6 +117,8 @@ type Artifact struct {
 	Rows          int64
 	// CRC64 is the CRC-64/NVME of the whole object.
 	CRC64 uint64
+	// Counters are what the encoders did to values.
+	Counters Counters
 }
 
 // Failure says why a job or unit failed and what to do.

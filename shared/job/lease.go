@@ -165,7 +165,7 @@ func (u Unit) Release(now time.Time) Change {
 // Retry gives the unit back after a failure, not to be claimed before at.
 func (u Unit) Retry(failure Failure, now, at time.Time) Change {
 	w := u.ended(now, AttemptRetry, failure, UnitWaiting)
-	w.Set = append(w.Set, Field{"faults", u.Faults + 1})
+	w.Set = append(w.Set, Field{"faults", u.Faults + 1}, Field{"failure", encodeJSON(failure)})
 	w.Set = append(w.Set, due(w.Key, at)...)
 	return Change{name: "retry", writes: []Write{w}}
 }
@@ -221,7 +221,7 @@ func (u Unit) finish(now time.Time, ended string, failure Failure) Write {
 		state = UnitFailed
 	}
 	w := u.ended(now, ended, failure, state)
-	w.Remove = append(w.Remove, notDue()...)
+	w.Remove = append(append(w.Remove, notDue()...), "failure")
 	return w
 }
 

@@ -52,6 +52,7 @@ func (j Job) transition(to State, action audit.Action, act Act, detail map[strin
 		Set: append([]Field{
 			{fieldState, string(to)},
 			{"version", version},
+			{"updated_at_ms", act.Now.UnixMilli()},
 		}, set...),
 		Applied: []Guard{equal(fieldState, string(to)), equal("version", version)},
 	}
@@ -60,6 +61,15 @@ func (j Job) transition(to State, action audit.Action, act Act, detail map[strin
 		Version: version, From: string(j.State), To: string(to), Reason: act.Reason, Detail: detail,
 	}, "")
 	return move, event
+}
+
+// after moves an act behind the last event: clocks of different processes differ by a moment, and an audit must not go
+// back in time.
+func (j Job) after(act Act) Act {
+	if act.Now.Before(j.UpdatedAt) {
+		act.Now = j.UpdatedAt
+	}
+	return act
 }
 
 // illegal is the error of asking for a move that the state machine doesn't have.
@@ -85,6 +95,7 @@ func (j Job) Fail(failure Failure, act Act) (Change, error) {
 }
 
 func (j Job) end(to State, action audit.Action, act Act, failure Failure, more ...Write) Change {
+	act = j.after(act)
 	set := []Field{{"finished_at_ms", act.Now.UnixMilli()}}
 	var detail map[string]string
 	if failure.Code != "" {
@@ -109,6 +120,7 @@ func (j Job) Plan(unit Unit, planned Planned, act Act) (Change, error) {
 	if !Legal(j.State, StateRunning) {
 		return Change{}, j.illegal(StateRunning)
 	}
+	act = j.after(act)
 	move, event := j.transition(StateRunning, audit.Planned, act,
 		map[string]string{"shards": strconv.FormatInt(planned.Shards, 10)},
 		append([]Field{
@@ -131,6 +143,7 @@ func (j Job) BeginPublish(unit Unit, publish Publication, act Act) (Change, erro
 	if !Legal(j.State, StatePublishing) {
 		return Change{}, j.illegal(StatePublishing)
 	}
+	act = j.after(act)
 	move, event := j.transition(StatePublishing, audit.Publishing, act, nil,
 		append([]Field{
 			{"publish_key", publish.ArtifactKey},
@@ -147,6 +160,7 @@ func (j Job) Complete(unit Unit, artifact Artifact, act Act) (Change, error) {
 	if !Legal(j.State, StateCompleted) {
 		return Change{}, j.illegal(StateCompleted)
 	}
+	act = j.after(act)
 	expires := act.Now.Add(j.Retention)
 	move, event := j.transition(StateCompleted, audit.Completed, act,
 		map[string]string{
@@ -161,6 +175,7 @@ func (j Job) Complete(unit Unit, artifact Artifact, act Act) (Change, error) {
 			{"artifact_bytes", artifact.Bytes},
 			{"artifact_rows", artifact.Rows},
 			{"artifact_crc64", hex64(artifact.CRC64)},
+			{"artifact_counters", encodeJSON(artifact.Counters)},
 			{"finished_at_ms", act.Now.UnixMilli()},
 			{"expires_at_ms", expires.UnixMilli()},
 		}, due(JobKey(j.ID), expires)...)...)
@@ -186,6 +201,7 @@ func (j Job) Expire(action audit.Action, act Act) (Change, error) {
 	if !Legal(j.State, StateExpired) {
 		return Change{}, j.illegal(StateExpired)
 	}
+	act = j.after(act)
 	move, event := j.transition(StateExpired, action, act, nil, Field{"expires_at_ms", act.Now.UnixMilli()})
 	move.Remove = notDue()
 	return Change{name: "expire", writes: []Write{move, j.stageClean(CleanEverything, act.Now), event}}, nil
@@ -197,12 +213,13 @@ func (j Job) Sign(act Act) (Change, error) {
 	if j.State != StateCompleted {
 		return Change{}, Errorf(Fenced, "job_state", "the job is %s; only a completed job has a file", j.State)
 	}
+	act = j.after(act)
 	version := j.Version + 1
 	return Change{name: "sign", writes: []Write{
 		{
 			Key:     JobKey(j.ID),
 			Guards:  []Guard{equal(fieldState, string(j.State)), equal("version", j.Version)},
-			Set:     []Field{{"version", version}},
+			Set:     []Field{{"version", version}, {"updated_at_ms", act.Now.UnixMilli()}},
 			Add:     []Field{{"downloads", int64(1)}},
 			Applied: []Guard{equal("version", version)},
 		},

@@ -60,6 +60,8 @@ type Unit struct {
 	// Scope is what a clean unit has to remove.
 	Scope   CleanScope
 	History []Attempt
+	// Failure is why the unit waits to be tried again.
+	Failure Failure
 }
 
 // Progress is what a shard has durably written: everything up to and including Cursor.

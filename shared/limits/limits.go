@@ -78,7 +78,7 @@ const (
 	// CopyParallel is how many part copies of one assembly are under way.
 	CopyParallel = 4
 	// SecretLifetime is how long a function uses a connection string before it reads it again.
-	SecretLifetime = 5 * time.Minute
+	SecretLifetime = 30 * time.Second
 	// UnitPage is how many units are read at a time.
 	UnitPage = 100
 	// BackoffBase and BackoffMax bound the retry delay: full jitter over BackoffBase doubled at each fault.

@@ -56,7 +56,7 @@ func (f Finalizer) work(ctx context.Context, j job.Job, held *Held) error {
 	}
 	change, err := j.Complete(held.Unit(), job.Artifact{
 		Key: object.Key, ReceiptKey: j.Publish.ReceiptKey, ReceiptSHA256: receipt,
-		ETag: object.ETag, Bytes: object.Bytes, Rows: whole.rows, CRC64: object.CRC64,
+		ETag: object.ETag, Bytes: object.Bytes, Rows: whole.rows, CRC64: object.CRC64, Counters: whole.counters,
 	}, job.Act{Actor: job.System, Now: f.Ledger.Now()})
 	if err != nil {
 		return err

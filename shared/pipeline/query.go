@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"time"
 
 	"sealift/shared/audit"
 	"sealift/shared/job"
@@ -20,6 +21,15 @@ type Status struct {
 	Job job.Job
 	// RowsWritten is exact: the rows behind a committed checkpoint.
 	RowsWritten int64
+	// Waiting says what keeps the job from going on just now, when a unit waits to be tried again.
+	Waiting *Waiting
+}
+
+// Waiting is the last failure of a unit that will be tried again, and when.
+type Waiting struct {
+	job.Failure
+
+	Until time.Time
 }
 
 // Get reads one job.
@@ -29,18 +39,47 @@ func (q Querier) Get(ctx context.Context, who policy.Principal, id string) (Stat
 		return Status{}, err
 	}
 	status := Status{Job: j, RowsWritten: j.Rows}
-	if j.State != job.StateRunning || j.Shards > limits.LiveShardsMax {
+	if j.State.Terminal() {
+		return status, nil
+	}
+	if j.State == job.StateRunning && !j.AllShardsDone() {
+		return q.live(ctx, status)
+	}
+	unitID := job.PlanID
+	if j.State != job.StateQueued {
+		unitID = job.FinalizeID
+	}
+	unit, err := readUnit(ctx, q.Ledger, j.ID, unitID)
+	status.Waiting = waitingFor(unit, status.Waiting)
+	return status, err
+}
+
+// live adds up what the shards have written so far; of a job with very many, what those that are done have.
+func (q Querier) live(ctx context.Context, status Status) (Status, error) {
+	j := status.Job
+	if j.Shards > limits.LiveShardsMax {
 		return status, nil
 	}
 	status.RowsWritten = 0
 	from, to := job.ShardSpan()
-	err = eachUnit(ctx, q.Ledger, j.ID, from, to, func(unit job.Unit) error {
+	err := eachUnit(ctx, q.Ledger, j.ID, from, to, func(unit job.Unit) error {
 		if unit.PlanGeneration == j.PlanGeneration {
 			status.RowsWritten += unit.Progress.Rows
+			status.Waiting = waitingFor(unit, status.Waiting)
 		}
 		return nil
 	})
 	return status, err
+}
+
+// waitingFor keeps the wait that ends first.
+func waitingFor(unit job.Unit, first *Waiting) *Waiting {
+	if unit.State != job.UnitWaiting || unit.Failure.Code == "" || (first != nil && !unit.DueAt.Before(first.Until)) {
+		return first
+	}
+	waiting := &Waiting{Failure: unit.Failure, Until: unit.DueAt}
+	waiting.Unit = unit.ID
+	return waiting
 }
 
 // visibleJob reads a job that the principal may see.

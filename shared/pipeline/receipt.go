@@ -75,11 +75,8 @@ func newReceipt(j job.Job, snap snapshot.Snapshot, w whole) Receipt {
 		SnapshotDigest: j.SnapshotDigest, Snapshot: json.RawMessage(j.Snapshot),
 		Watermark: Watermark{AsOf: snap.AsOf, Ceiling: j.Ceiling},
 		Rows:      w.rows, Bytes: w.bytes, RowsHash: hash(w.rowsHash),
-		Fidelity: map[string]int64{
-			"nulls": w.counters.Nulls, "neutralised": w.counters.Neutralised,
-			"invalid_utf8_replaced": w.counters.InvalidUTF8, "masked": w.counters.Masked,
-		},
-		Nulls: nullRendering(snap),
+		Fidelity: Fidelity(w.counters),
+		Nulls:    nullRendering(snap),
 	}
 	for _, column := range snap.Columns {
 		r.Columns = append(r.Columns, ReceiptColumn{Name: column.Name, Kind: column.Kind, Mask: string(column.Mask)})
@@ -99,6 +96,13 @@ func newReceipt(j job.Job, snap snapshot.Snapshot, w whole) Receipt {
 	}
 	r.Files = []ReceiptFile{file}
 	return r
+}
+
+// Fidelity names what was done to values, for receipts and people.
+func Fidelity(c job.Counters) map[string]int64 {
+	return map[string]int64{
+		"nulls": c.Nulls, "neutralised": c.Neutralised, "invalid_utf8_replaced": c.InvalidUTF8, "masked": c.Masked,
+	}
 }
 
 // Encode renders the receipt; the same receipt always gives the same bytes.

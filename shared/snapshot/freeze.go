@@ -149,7 +149,7 @@ func (f *freezer) filter(where string, filter Filter) (Wanted, error) {
 		return Wanted{}, refuse("filter_not_allowed", where+"/column", "%s/column is %q, whose values are masked for you; it can't be filtered", where, column.Name)
 	}
 	if !slices.Contains(column.Ops, filter.Op) {
-		return Wanted{}, refuse("filter_not_allowed", where+"/op", "%s/op is %q; column %s can be filtered with %s", where, clip(string(filter.Op)), column.Name, opsText(column.Ops))
+		return Wanted{}, refuse("filter_not_allowed", where+"/op", "%s/op is %q; column %s %s", where, clip(string(filter.Op)), column.Name, opsText(column.Ops))
 	}
 	wanted := Wanted{Column: column.Name, Op: filter.Op}
 	switch filter.Op {
@@ -237,7 +237,36 @@ func (f *freezer) span(s *Snapshot) error {
 	if asOf.Before(to) {
 		to = asOf
 	}
+	if !from.Before(to) {
+		return refuse("span_empty", "/span", "/span/from (%s) is not before the cutoff, %s; nothing has happened in that time yet", f.request.Span.From, s.AsOf)
+	}
+	if kind == row.Date {
+		if err := f.wholeDays(); err != nil {
+			return err
+		}
+	}
 	s.Since, s.Until = formatTime(kind, from, f.location), formatTime(kind, to, f.location)
+	return nil
+}
+
+// wholeDays refuses ends of a span that lie within a day of the zone, for a source whose business time knows days only.
+func (f *freezer) wholeDays() error {
+	ends := []struct{ field, text string }{{"/span/from", f.request.Span.From}, {"/span/to", f.request.Span.To}, {"/as_of", f.request.AsOf}}
+	for _, end := range ends {
+		if end.text == "" {
+			continue
+		}
+		instant, err := f.instant(end.field, end.text)
+		if err != nil {
+			return err
+		}
+		local := instant.In(f.location)
+		day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, f.location)
+		if !day.Equal(instant) {
+			return refuse("span_within_day", end.field, "%s is %s, within a day of zone %s; definition %s knows days only: give midnight, as in %q",
+				end.field, clip(end.text), f.location, f.definition.Name, day.Format(time.RFC3339))
+		}
+	}
 	return nil
 }
 
@@ -275,11 +304,25 @@ func (f *freezer) fileName(s *Snapshot) error {
 	if strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) || strings.Trim(name, ". ") == "" {
 		return refuse("file_name", "/file_name", "/file_name is %q; it can't hold slashes or control characters, or be only dots and spaces", name)
 	}
-	if !strings.HasSuffix(name, extension) {
-		name += extension
+	stem := withoutEnding(name)
+	if strings.Trim(stem, ". ") == "" {
+		return refuse("file_name", "/file_name", "/file_name is %q, which is only an ending; give a name before it", name)
 	}
-	s.FileName = name
+	s.FileName = stem + extension
 	return nil
+}
+
+// withoutEnding takes the endings of formats and compressions off a name, so that a name never says what the file isn't.
+func withoutEnding(name string) string {
+	for _, endings := range [][]string{{".gz", ".zst"}, {".csv", ".jsonl"}} {
+		for _, ending := range endings {
+			if cut := len(name) - len(ending); cut >= 0 && strings.EqualFold(name[cut:], ending) {
+				name = name[:cut]
+				break
+			}
+		}
+	}
+	return name
 }
 
 func quoted(names []string) string {
@@ -288,13 +331,13 @@ func quoted(names []string) string {
 
 func opsText(ops []row.Op) string {
 	if len(ops) == 0 {
-		return "nothing"
+		return "can't be filtered"
 	}
 	texts := make([]string, len(ops))
 	for i, op := range ops {
 		texts[i] = string(op)
 	}
-	return strings.Join(texts, ", ")
+	return "can be filtered with " + strings.Join(texts, ", ")
 }
 
 // clip bounds how much of a caller's own text a message repeats.

@@ -275,3 +275,76 @@ func TestASnapshotThatNoRowCanHoldIsRefused(t *testing.T) {
 		t.Errorf("error %v, want request_too_large", err)
 	}
 }
+
+func TestAFileNameEndsAsTheFileIsWritten(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ asked, format, compression, want string }{
+		"no ending":                   {"发票", "csv", "gzip", "发票.csv.gz"},
+		"the format's alone":          {"发票.csv", "csv", "zstd", "发票.csv.zst"},
+		"the right one":               {"a.csv.gz", "csv", "gzip", "a.csv.gz"},
+		"in capitals":                 {"A.CSV", "csv", "none", "A.csv"},
+		"of another format":           {"a.csv", "jsonl", "none", "a.jsonl"},
+		"of another compression":      {"a.csv.gz", "csv", "zstd", "a.csv.zst"},
+		"of a compression that isn't": {"a.jsonl.zst", "jsonl", "none", "a.jsonl"},
+		"the compression's alone":     {"a.gz", "csv", "gzip", "a.csv.gz"},
+		"a dot that is no ending":     {"v1.5", "csv", "none", "v1.5.csv"},
+		"an ending within":            {"a.csv.old", "csv", "none", "a.csv.old.csv"},
+	}
+	for name, c := range cases {
+		s, _, err := freeze(t, with(`, "format": {"type": "`+c.format+`", "compression": "`+c.compression+`"}, "file_name": "`+c.asked+`"`), alice())
+		if err != nil || s.FileName != c.want {
+			t.Errorf("%s: %q, %v; want %q", name, s.FileName, err, c.want)
+		}
+	}
+	if _, _, err := freeze(t, with(`, "file_name": ".csv.gz"`), alice()); job.CodeOf(err) != "file_name" {
+		t.Errorf("only an ending: %v", err)
+	}
+}
+
+func TestAColumnThatCanNotBeFilteredIsSaidToBeSo(t *testing.T) {
+	t.Parallel()
+	d := ordersDefinition(t)
+	d.Columns[0].Ops = nil
+	asked, err := snapshot.Decode([]byte(with(`, "filters": [{"column": "id", "op": "eq", "value": 1}]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = snapshot.Freeze(asked, d, 1, alice(), now())
+	if want := `/filters/0/op is "eq"; column id can't be filtered`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+func TestASpanThatHasNotBegunIsRefused(t *testing.T) {
+	t.Parallel()
+	_, _, err := freeze(t, `{"definition": "orders", "purpose": "p", "span": {"from": "2027-01-01T00:00:00Z", "to": "2027-01-10T00:00:00Z"}}`, alice())
+	if job.CodeOf(err) != "span_empty" || !strings.Contains(err.Error(), "2026-05-01T12:00:00Z") {
+		t.Errorf("error %v, want span_empty with the cutoff", err)
+	}
+}
+
+func TestASpanOfDaysMustBeginAndEndAtMidnight(t *testing.T) {
+	t.Parallel()
+	d := ordersDefinition(t)
+	d.Source.TimeColumn.Kind = "date"
+	cases := []struct{ zone, from, to, code, since, until string }{
+		{"UTC", "2026-04-01T00:00:00Z", "2026-04-03T00:00:00Z", "", "2026-04-01", "2026-04-03"},
+		{"Asia/Shanghai", "2026-03-31T16:00:00Z", "2026-04-03T00:00:00+08:00", "", "2026-04-01", "2026-04-03"},
+		{"Asia/Shanghai", "2026-04-01T00:00:00Z", "2026-04-03T00:00:00Z", "span_within_day", "", ""},
+		{"UTC", "2026-04-01T06:00:00Z", "2026-04-03T00:00:00Z", "span_within_day", "", ""},
+		{"UTC", "2026-04-01T00:00:00Z", "2026-04-03T00:00:00.5Z", "span_within_day", "", ""},
+	}
+	for _, c := range cases {
+		asked, err := snapshot.Decode([]byte(`{"definition": "orders", "purpose": "p", "zone": "` + c.zone + `", "span": {"from": "` + c.from + `", "to": "` + c.to + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := snapshot.Freeze(asked, d, 1, alice(), now())
+		if (err != nil) != (c.code != "") || (err != nil && job.CodeOf(err) != c.code) {
+			t.Errorf("%+v: error %v", c, err)
+		}
+		if s.Since != c.since || s.Until != c.until {
+			t.Errorf("%+v: from %q until %q", c, s.Since, s.Until)
+		}
+	}
+}
