@@ -1,13 +1,13 @@
 // Package manifest owns definitions as people keep them: YAML files in git. It reads them strictly, turns each into the
 // API's JSON, and says of every fault, the API's own included, in which file, line and column it is. Start reading at
-// Read. It imports definition.
+// Read. It imports definition and disk.
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +19,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"sealift/cmd/sealift/internal/disk"
 	"sealift/shared/definition"
 )
 
@@ -33,6 +34,8 @@ type Manifest struct {
 	Body []byte
 
 	places map[string]Position
+	// last is the last line that holds something, where what is missing altogether would be added.
+	last Position
 }
 
 // Fault is one thing that is wrong, and where. Position is zero for a file as a whole.
@@ -85,7 +88,7 @@ func Read(paths []string) ([]Manifest, error) {
 	var manifests []Manifest
 	var faults Faults
 	for _, file := range files {
-		text, err := read(file)
+		text, err := disk.Read(file, fileBytesMax)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +107,7 @@ func find(paths []string) ([]string, error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, fmt.Errorf("read definitions: %w; name YAML files or folders that hold them", err)
+			return nil, fmt.Errorf("%w; name YAML files, or folders that hold them", disk.Explain("read", path, err))
 		}
 		if !info.IsDir() {
 			files = append(files, path)
@@ -128,29 +131,13 @@ func find(paths []string) ([]string, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("read definitions in %s: %w", path, err)
+			return nil, disk.Explain("read", path, err)
 		}
 		if len(files) == before {
-			return nil, fmt.Errorf("read definitions: the folder %s has no .yaml or .yml file", path)
+			return nil, fmt.Errorf("the folder %s has no .yaml or .yml file; name one that holds definitions", path)
 		}
 	}
 	return files, nil
-}
-
-func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read definitions: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
-	if err != nil {
-		return nil, fmt.Errorf("read definitions: %w", err)
-	}
-	if len(text) > fileBytesMax {
-		return nil, fmt.Errorf("read definitions: %s has more than %d bytes", path, fileBytesMax)
-	}
-	return text, nil
 }
 
 func twice(manifests []Manifest) Faults {
@@ -195,39 +182,38 @@ func syntax(file string, err error) Fault {
 	if errors.As(err, &located) && located.GetToken() != nil {
 		at := located.GetToken().Position
 		fault.Position = Position{Line: at.Line, Column: at.Column}
-		fault.Detail = "is not YAML that can be used: " + located.GetMessage()
+		fault.Detail = "is not YAML that can be used: " + located.GetMessage() + "; check the indentation, and that a space follows each colon"
 	}
 	return fault
 }
 
-// parse checks one document: first its shape, then, as JSON, what it says.
+// parse checks one document: first its shape, then, as JSON, what it says. What has no usable shape is not judged again.
 func parse(file string, body ast.Node) (Manifest, Faults) {
 	m := Manifest{File: file, places: map[string]Position{}}
 	r := reader{manifest: &m}
 	value := r.value(body, "", reflect.TypeFor[definition.Definition](), 0)
-	if len(r.faults) > 0 {
-		return Manifest{}, r.faults
+	for _, at := range m.places {
+		m.last = Position{Line: max(m.last.Line, at.Line), Column: 1}
 	}
 	// The reader makes nothing that can't be rendered as JSON.
 	m.Body, _ = json.Marshal(value)
 	d, err := definition.Decode(m.Body)
-	if err == nil {
+	if err == nil && len(r.faults) == 0 {
 		m.Name = d.Name
 		return m, nil
 	}
+	faults := r.faults
 	var wrong definition.Faults
-	if !errors.As(err, &wrong) {
-		return Manifest{}, Faults{m.fault("", err.Error())}
+	if err != nil && !errors.As(err, &wrong) {
+		wrong = definition.Faults{{Detail: err.Error()}}
 	}
-	faults := make(Faults, 0, len(wrong))
 	for _, fault := range wrong {
-		faults = append(faults, m.fault(fault.Pointer, fault.Detail))
+		if !r.judged(fault.Pointer) {
+			faults = append(faults, m.fault(fault.Pointer, fault.Detail))
+		}
 	}
 	slices.SortStableFunc(faults, func(a, b Fault) int {
-		if a.Position.Line != b.Position.Line {
-			return a.Position.Line - b.Position.Line
-		}
-		return a.Position.Column - b.Position.Column
+		return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
 	})
 	return Manifest{}, faults
 }
@@ -235,10 +221,15 @@ func parse(file string, body ast.Node) (Manifest, Faults) {
 // Fault places a fault that the API found.
 func (m Manifest) Fault(pointer, detail string) Fault { return m.fault(pointer, detail) }
 
-// fault places a fault; a field that is missing stands where the nearest thing around it stands.
+// fault places a fault; a field that is missing stands where the nearest thing around it stands, and what the definition
+// as a whole lacks, at its end.
 func (m Manifest) fault(pointer, detail string) Fault {
 	f := Fault{File: m.File, Pointer: pointer, Detail: detail}
 	for around := pointer; ; {
+		if around == "" && pointer != "" {
+			f.Position = m.last
+			return f
+		}
 		if at, ok := m.places[around]; ok {
 			f.Position = at
 			return f

@@ -63,22 +63,23 @@ func TestFaultsSayFileLineAndColumn(t *testing.T) {
 		"unknown field": {"  rows_max: 50", "  row_max: 50", []string{"f.yaml:22:3: /limits/row_max is not a field; allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max"}},
 		"unknown field in a list": {"source: id,", "sorce: id,", []string{
 			"f.yaml:17:22: /columns/0/sorce is not a field; allowed are name, source, kind, scale, title, filter, roles, mask"}},
-		"number for text":       {"table: orders", "table: 17", []string{"f.yaml:4:10: /source/table is a number, must be text; put it in quotes"}},
-		"boolean for text":      {"table: orders", "table: true", []string{"f.yaml:4:10: /source/table is a boolean, must be text; put it in quotes"}},
-		"text for a number":     {"rows_max: 50", "rows_max: many", []string{"f.yaml:22:13: /limits/rows_max is text, must be a whole number"}},
-		"fraction for a number": {"rows_max: 50", "rows_max: 5.5", []string{"f.yaml:22:13: /limits/rows_max is a number with a fraction, must be a whole number"}},
-		"too large a number":    {"rows_max: 50", "rows_max: 18446744073709551615", []string{"f.yaml:22:13: /limits/rows_max is 18446744073709551615, which is more than 64 bits hold"}},
-		"text for a list":       {"filter: [eq, in]", "filter: eq", []string{"f.yaml:17:55: /columns/0/filter is text, must be a list"}},
-		"list for text":         {"table: orders", "table: [orders]", []string{"f.yaml:4:10: /source/table is a list, must be text"}},
-		"null for text":         {"mask: {kind: redact,", "mask: {kind: null,", []string{"f.yaml:20:18: /columns/1/mask/kind has no value; leave the field out, or give text (the word null needs quotes, for YAML takes it for no value)"}},
-		"anchor":                {"table: orders", "table: &t orders", []string{"f.yaml:4:10: /source/table uses a YAML anchor, alias, tag or merge; write the value out, so that the contract can be read in one place"}},
-		"field twice":           {"  table: orders", "  table: a\n  table: b", []string{"f.yaml:5:3: is not YAML that can be used: mapping key \"table\" already defined at [4:3]"}},
-		"broken YAML":           {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified"}},
-		"missing field":         {"  promise: >-\n    Two lines\n    of it.\n", "", []string{"f.yaml:11:1: /consistency/promise is missing; say what later updates and deletes do to the file"}},
+		"number for text":        {"table: orders", "table: 17", []string{"f.yaml:4:10: /source/table is a number, must be text; put it in quotes"}},
+		"boolean for text":       {"table: orders", "table: true", []string{"f.yaml:4:10: /source/table is a boolean, must be text; put it in quotes"}},
+		"text for a number":      {"rows_max: 50", "rows_max: many", []string{"f.yaml:22:13: /limits/rows_max is text, must be a whole number"}},
+		"fraction for a number":  {"rows_max: 50", "rows_max: 5.5", []string{"f.yaml:22:13: /limits/rows_max is a number with a fraction, must be a whole number"}},
+		"too large a number":     {"rows_max: 50", "rows_max: 18446744073709551615", []string{"f.yaml:22:13: /limits/rows_max is 18446744073709551615, which is more than 64 bits hold"}},
+		"text for a list":        {"filter: [eq, in]", "filter: eq", []string{"f.yaml:17:55: /columns/0/filter is text, must be a list"}},
+		"list for text":          {"table: orders", "table: [orders]", []string{"f.yaml:4:10: /source/table is a list, must be text"}},
+		"null for text":          {"mask: {kind: redact,", "mask: {kind: null,", []string{"f.yaml:20:18: /columns/1/mask/kind has no value; leave the field out, or give text (the word null needs quotes, for YAML takes it for no value)"}},
+		"anchor":                 {"table: orders", "table: &t orders", []string{"f.yaml:4:10: /source/table uses a YAML anchor, alias, tag or merge; write the value out, so that the contract can be read in one place"}},
+		"field twice":            {"  table: orders", "  table: a\n  table: b", []string{"f.yaml:5:3: is not YAML that can be used: mapping key \"table\" already defined at [4:3]; check the indentation, and that a space follows each colon"}},
+		"no space after a colon": {"  table: orders", "  table:orders", []string{"f.yaml:4:3: is not YAML that can be used: non-map value is specified; check the indentation, and that a space follows each colon"}},
+		"broken YAML":            {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified; check the indentation, and that a space follows each colon"}},
+		"missing field":          {"  promise: >-\n    Two lines\n    of it.\n", "", []string{"f.yaml:11:1: /consistency/promise is missing; say what later updates and deletes do to the file"}},
 		"unknown word in a list": {"[eq, in]", "[eq, like]", []string{
-			`f.yaml:17:60: /columns/0/filter/1 is "like"; allowed are [eq ne lt le gt ge in is_null not_null]`}},
+			`f.yaml:17:60: /columns/0/filter/1 is "like"; allowed are eq, ne, lt, le, gt, ge, in, is_null, not_null`}},
 		"several faults in order": {"kind: int64, filter", "kind: integer, filter", []string{
-			`f.yaml:17:40: /columns/0/kind is "integer"; allowed are [string int64 decimal float64 bool date timestamp datetime json bytes]`}},
+			`f.yaml:17:40: /columns/0/kind is "integer"; allowed are string, int64, decimal, float64, bool, date, timestamp, datetime, json, bytes`}},
 		"no definition": {good, "# nothing\n", []string{"f.yaml: holds no definition"}},
 	}
 	for name, c := range cases {
@@ -98,6 +99,33 @@ func TestFaultsSayFileLineAndColumn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAMissingBlockIsReportedAtTheEndOfTheDefinition(t *testing.T) {
+	t.Parallel()
+	start, end := strings.Index(good, "consistency:"), strings.Index(good, "columns:")
+	_, faults := manifest.Parse("f.yaml", []byte(good[:start]+good[end:]+"---\n"+good))
+	want := []string{
+		`f.yaml:17:1: /consistency/kind is ""; a table can give cutoff`,
+		"f.yaml:17:1: /consistency/promise is missing; say what later updates and deletes do to the file",
+	}
+	if diff := cmp.Diff(strings.Join(want, "\n"), faults.Error()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFaultOfShapeHidesNoFaultOfValue(t *testing.T) {
+	t.Parallel()
+	text := strings.NewReplacer("rows_max: 50", "row_max: 50", "kind: cutoff", "kind: version", "table: orders", "table: 17", "filter: [eq, in]", "filter: [eq, like]").Replace(good)
+	_, faults := manifest.Parse("f.yaml", []byte(text))
+	var pointers []string
+	for _, fault := range faults {
+		pointers = append(pointers, fault.Pointer)
+	}
+	want := []string{"/source/table", "/consistency/kind", "/columns/0/filter/1", "/limits/row_max"}
+	if diff := cmp.Diff(want, pointers); diff != "" {
+		t.Errorf("%s\n%s", diff, faults)
 	}
 }
 
@@ -121,7 +149,7 @@ func TestFaultsOfTheServiceAreFoundInTheFile(t *testing.T) {
 		"/source/key/1/kind":     "f.yaml:10:13: /source/key/1/kind is wrong",
 		"/columns/0/title":       "f.yaml:17:5: /columns/0/title is wrong",
 		"/limits/retention_days": "f.yaml:21:1: /limits/retention_days is wrong",
-		"/request_roles/0":       "f.yaml:1:1: /request_roles/0 is wrong",
+		"/request_roles/0":       "f.yaml:22:1: /request_roles/0 is wrong",
 	}
 	for pointer, want := range cases {
 		if got := found[0].Fault(pointer, "is wrong").String(); got != want {

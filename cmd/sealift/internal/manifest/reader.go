@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,13 @@ func (r *reader) wrong(node ast.Node, pointer, format string, args ...any) any {
 	f := Fault{File: r.manifest.File, Position: place(node), Pointer: pointer, Detail: fmt.Sprintf(format, args...)}
 	r.faults = append(r.faults, f)
 	return nil
+}
+
+// judged reports whether a fault is at the pointer or around it.
+func (r *reader) judged(pointer string) bool {
+	return slices.ContainsFunc(r.faults, func(f Fault) bool {
+		return pointer == f.Pointer || strings.HasPrefix(pointer, f.Pointer+"/")
+	})
 }
 
 // value returns a node as what encoding/json renders, given the type it must have.

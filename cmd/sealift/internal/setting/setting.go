@@ -1,17 +1,17 @@
 // Package setting owns where the command line finds its deployment and its token: a flag wins over the environment, the
-// environment over the config file. Start reading at Resolve. It imports nothing of the project.
+// environment over the config file. Start reading at Resolve. It imports disk.
 package setting
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"sealift/cmd/sealift/internal/disk"
 )
 
 // DefaultEndpoint is where the embedded cloud serves the API.
@@ -106,12 +106,12 @@ func readConfig(path string, getenv func(string) string) (file, string, error) {
 	if path == "" {
 		return file{}, "", nil
 	}
-	text, err := readBounded(path)
+	text, err := disk.Read(path, fileBytesMax)
 	if !named && errors.Is(err, fs.ErrNotExist) {
 		return file{}, path, nil
 	}
 	if err != nil {
-		return file{}, "", fmt.Errorf("read the config file: %w", err)
+		return file{}, "", fmt.Errorf("the config file can't be used: %w; name another with --config", err)
 	}
 	var config file
 	if err := yaml.UnmarshalWithOptions(text, &config, yaml.Strict()); err != nil {
@@ -134,9 +134,9 @@ func where(err error) string {
 }
 
 func readToken(path string) (string, error) {
-	text, err := readBounded(path)
+	text, err := disk.Read(path, fileBytesMax)
 	if err != nil {
-		return "", fmt.Errorf("read the token file: %w; make one with `sealift token … > FILE` or name another with --token-file", err)
+		return "", fmt.Errorf("the token file can't be used: %w; make one with `sealift token … > FILE` or name another with --token-file", err)
 	}
 	return checkToken(string(text), "the token file "+path)
 }
@@ -148,17 +148,4 @@ func checkToken(text, source string) (string, error) {
 		return "", fmt.Errorf("%s: the token is empty or is more than one word; it must be one JSON Web Token, as `sealift token` prints it", source)
 	}
 	return text, nil
-}
-
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
-	if err == nil && len(text) > fileBytesMax {
-		err = fmt.Errorf("%s has more than %d bytes", path, fileBytesMax)
-	}
-	return text, err
 }

@@ -44,11 +44,11 @@ func TestAFlagWinsOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
 		"flags over environment":     {setting.Flags{Endpoint: "https://flag", Token: "t-flag"}, map[string]string{"SEALIFT_ENDPOINT": "https://env", "SEALIFT_TOKEN_FILE": tokenFile}, "https://flag", "t-flag", ""},
 		"token file of flags":        {setting.Flags{TokenFile: tokenFile}, map[string]string{"SEALIFT_TOKEN": "t-env"}, setting.DefaultEndpoint, "t-named", ""},
 		"named file":                 {setting.Flags{Config: other}, map[string]string{"XDG_CONFIG_HOME": home + "/conf"}, setting.DefaultEndpoint, "t-other", ""},
-		"named file is missing":      {setting.Flags{Config: home + "/none"}, nil, "", "", "read the config file"},
+		"named file is missing":      {setting.Flags{Config: home + "/none"}, nil, "", "", "the config file can't be used: there is no file "},
 		"unknown field":              {setting.Flags{Config: unknown}, nil, "", "", `line 1, column 1: unknown field "endpont"`},
 		"both of flags":              {setting.Flags{Token: "a", TokenFile: tokenFile}, nil, "", "", "both given"},
 		"both of environment":        {setting.Flags{}, map[string]string{"SEALIFT_TOKEN": "a", "SEALIFT_TOKEN_FILE": tokenFile}, "", "", "both given"},
-		"missing token file":         {setting.Flags{TokenFile: home + "/none"}, nil, "", "", "read the token file"},
+		"missing token file":         {setting.Flags{TokenFile: home + "/none"}, nil, "", "", "the token file can't be used: there is no file "},
 		"empty token file":           {setting.Flags{TokenFile: empty}, nil, "", "", "is empty or is more than one word"},
 		"more than one word":         {setting.Flags{TokenFile: twoWords}, nil, "", "", "is empty or is more than one word"},
 	}
