@@ -55,6 +55,8 @@ type Source struct {
 type SourceColumn struct {
 	Name string   `json:"name"`
 	Kind row.Kind `json:"kind"`
+	// Unit is what a time that is stored as a whole number counts; see Column.
+	Unit row.Unit `json:"unit,omitempty"`
 }
 
 // Consistency is what a job's file promises about the source's later changes.
@@ -73,7 +75,9 @@ type Column struct {
 	Source string   `json:"source,omitempty"`
 	Kind   row.Kind `json:"kind"`
 	// Scale is the number of decimals of a decimal column; absent leaves it to the source.
-	Scale *int     `json:"scale,omitempty"`
+	Scale *int `json:"scale,omitempty"`
+	// Unit is what a timestamp or datetime that is stored as a whole number counts since 1970: s, ms or us.
+	Unit  row.Unit `json:"unit,omitempty"`
 	Title string   `json:"title,omitempty"`
 	Ops   []row.Op `json:"filter,omitempty"`
 	// Roles, when given, are the roles that may see the column; to everybody else it does not exist.
@@ -136,12 +140,12 @@ func (c Column) Row() row.Column {
 	if c.Scale != nil {
 		scale = *c.Scale
 	}
-	return row.Column{Name: c.Name, Source: c.SourceName(), Kind: c.Kind, Scale: scale}
+	return row.Column{Name: c.Name, Source: c.SourceName(), Kind: c.Kind, Scale: scale, Unit: c.Unit}
 }
 
 // Row is the source column as sources know it.
 func (c SourceColumn) Row() row.Column {
-	return row.Column{Name: c.Name, Source: c.Name, Kind: c.Kind, Scale: -1}
+	return row.Column{Name: c.Name, Source: c.Name, Kind: c.Kind, Scale: -1, Unit: c.Unit}
 }
 
 // Retention is how long a finished file is kept.

@@ -301,6 +301,7 @@ func (d Definition) validate() Faults {
 	}
 	d.validateSource(c)
 	d.validateColumns(c)
+	d.validateUnits(c)
 	d.validateLimits(c)
 	return c.faults
 }

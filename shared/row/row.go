@@ -68,7 +68,37 @@ type Column struct {
 	// Scale is the number of decimals of a Decimal column as the definition declares it, or -1 when the
 	// definition leaves it to the source. It is documentation for typed formats and never rounds a value.
 	Scale int `json:"scale"`
+	// Unit is what the whole numbers count that a Timestamp or DateTime column is stored as; empty when the column
+	// holds times and not numbers.
+	Unit Unit `json:"unit,omitempty"`
 }
+
+// Unit is what a time that is stored as a whole number counts since 1970-01-01T00:00:00Z. It is declared and never
+// guessed from the size of a number.
+type Unit string
+
+// The units of stored times.
+const (
+	Seconds      Unit = "s"
+	Milliseconds Unit = "ms"
+	Microseconds Unit = "us"
+)
+
+// Digits is how many digits of a second's fraction the unit resolves.
+func (u Unit) Digits() int {
+	switch u {
+	case Seconds:
+		return 0
+	case Milliseconds:
+		return 3
+	case Microseconds:
+		return 6
+	}
+	return 0
+}
+
+// Timed reports whether a column of this kind may be stored as counted time and so may declare a Unit.
+func (k Kind) Timed() bool { return k == Timestamp || k == DateTime }
 
 // Key is the position of one row in the total order: one canonical text per key column, timestamps in UTC with full
 // precision so that a key survives a round trip through the ledger. A nil Key means "no bound".
