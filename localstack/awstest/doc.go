@@ -3,7 +3,8 @@
 //
 //	make test-aws                                       the embedded cloud as a process
 //	make test-aws ENDPOINT=http://127.0.0.1:4566        a LocalStack-compatible server
-//	make test-aws ENDPOINT=aws                          AWS itself, with the credentials and the region of the environment
+//	make test-aws ENDPOINT=aws                          AWS itself, with the credentials and the region of the environment;
+//	                                                    SEALIFT_AWS_ACCOUNT and SEALIFT_AWS_ROLE name the account and a role for schedules
 //
 // Many tests share that endpoint, so each has names of its own there: what a test calls "table" or "q" carries its prefix on the way out and loses it on the way back.
 //

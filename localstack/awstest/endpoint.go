@@ -19,6 +19,7 @@ import (
 const (
 	endpointVariable = "SEALIFT_AWS_ENDPOINT"
 	accountVariable  = "SEALIFT_AWS_ACCOUNT"
+	roleVariable     = "SEALIFT_AWS_ROLE" // the ARN of a role with which schedules may send to queues
 	defaultRegion    = "us-east-1"
 	testAccount      = "000000000000" // what tests write; at the endpoint it is the value of SEALIFT_AWS_ACCOUNT
 	binary           = "../../bin/localstack"
@@ -35,6 +36,7 @@ Resources:
 type suite struct {
 	cfg     aws.Config
 	account string
+	role    string
 	prefix  string
 	last    atomic.Int64
 }
@@ -81,7 +83,7 @@ func open(ctx context.Context) (*suite, func() error, error) {
 		}
 	}
 	prefix := fmt.Sprintf("sealift%d", os.Getpid())
-	return &suite{cfg: cfg, account: cmp.Or(os.Getenv(accountVariable), testAccount), prefix: prefix}, stop, nil
+	return &suite{cfg: cfg, account: cmp.Or(os.Getenv(accountVariable), testAccount), role: os.Getenv(roleVariable), prefix: prefix}, stop, nil
 }
 
 // Begin returns a configuration for the clients of one test, whose names are the test's own. The clients retry and check sums as they do by default.
@@ -91,7 +93,7 @@ func Begin(t testing.TB) aws.Config {
 	if s == nil {
 		t.Fatal("awstest.Begin needs awstest.Main in TestMain")
 	}
-	n := names{prefix: fmt.Sprintf("%sx%dx", s.prefix, s.last.Add(1)), region: s.cfg.Region, account: s.account}
+	n := names{prefix: fmt.Sprintf("%sx%dx", s.prefix, s.last.Add(1)), region: s.cfg.Region, account: s.account, role: s.role}
 	cfg := s.cfg.Copy()
 	cfg.APIOptions = append(cfg.APIOptions, n.install)
 	return cfg

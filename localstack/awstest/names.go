@@ -12,7 +12,7 @@ import (
 )
 
 // names are one test's own names at a shared endpoint.
-type names struct{ prefix, region, account string }
+type names struct{ prefix, region, account, role string }
 
 // arnPattern finds the ARNs that tests write of queues, tables and schedules.
 var arnPattern = regexp.MustCompile(`(arn:aws:[a-z]+:)us-east-1:` + testAccount + `:((?:table/|schedule-group/|schedule/[^/]+/)?)`)
@@ -20,7 +20,7 @@ var arnPattern = regexp.MustCompile(`(arn:aws:[a-z]+:)us-east-1:` + testAccount 
 // named are the members whose whole text is a name or a token. Keyed are those whose keys are.
 func named(field string) bool {
 	switch field {
-	case "TableName", "ExclusiveStartTableName", "QueueName", "QueueNamePrefix", "ClientRequestToken", "ClientToken":
+	case "TableName", "ExclusiveStartTableName", "QueueName", "QueueNamePrefix", "ClientRequestToken", "ClientToken", "Name", "GroupName", "NamePrefix":
 		return true
 	default:
 		return false
@@ -47,6 +47,10 @@ func (n names) outward(field, text string) string {
 	switch {
 	case field == "TableName" && len(text) < 3: // a test of the least length of a name
 		return text
+	case text == "default": // the group that every account has
+		return text
+	case field == "RoleArn" && n.role != "":
+		return n.role
 	case named(field):
 		return n.prefix + text
 	case field == "QueueUrl" && strings.Contains(text, "/"+n.account+"/") && !strings.Contains(text, n.prefix):

@@ -238,3 +238,16 @@ func newClient(url string) *sdk.Client {
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 }
+
+func TestWhatIsNotProvidedIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	in := sdk.CreateTableInput{TableName: aws.String("new"), BillingMode: types.BillingModePayPerRequest, AttributeDefinitions: definitions("pk", "S"), KeySchema: schema("pk")}
+	local, streaming := in, in
+	local.LocalSecondaryIndexes = []types.LocalSecondaryIndex{{IndexName: aws.String("idx"), KeySchema: schema("pk", "x"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}}}
+	_, err := c.CreateTable(t.Context(), &local)
+	refused(t, err, validation, "LocalSecondaryIndexes")
+	streaming.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage}
+	_, err = c.CreateTable(t.Context(), &streaming)
+	refused(t, err, validation, "has no streams")
+}

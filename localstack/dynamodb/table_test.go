@@ -56,12 +56,6 @@ func TestTablesThatAreRefused(t *testing.T) {
 		{func(in *sdk.CreateTableInput) {
 			in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{IndexName: aws.String("idx"), KeySchema: schema("pk"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude}}}
 		}, validation, "ProjectionType is INCLUDE, but NonKeyAttributes has 0 elements"},
-		{func(in *sdk.CreateTableInput) {
-			in.LocalSecondaryIndexes = []types.LocalSecondaryIndex{{IndexName: aws.String("idx"), KeySchema: schema("pk", "x"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}}}
-		}, validation, "LocalSecondaryIndexes"},
-		{func(in *sdk.CreateTableInput) {
-			in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage}
-		}, validation, "has no streams"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.want, func(t *testing.T) {

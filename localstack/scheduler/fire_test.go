@@ -1,3 +1,5 @@
+//go:build !aws
+
 package scheduler_test
 
 import (

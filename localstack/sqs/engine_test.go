@@ -235,3 +235,13 @@ func TestDeletedNameIsFreeAfterAMinute(t *testing.T) {
 	b.clock.advance(61 * time.Second)
 	b.none(b.queue("q", nil))
 }
+
+func TestWhatIsNotProvidedIsRefused(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	url := b.queue("q", nil)
+	_, err := b.CreateQueue(t.Context(), &awssqs.CreateQueueInput{QueueName: aws.String("x"), Attributes: map[string]string{"FifoQueue": "true"}})
+	wantCode(t, err, "InvalidAttributeName")
+	_, err = b.AddPermission(t.Context(), &awssqs.AddPermissionInput{QueueUrl: &url, Label: aws.String("x"), Actions: []string{"*"}, AWSAccountIds: []string{"1"}})
+	wantCode(t, err, "InvalidAction")
+}

@@ -90,7 +90,6 @@ func TestRefusalsAreTypedErrors(t *testing.T) {
 		{"batch with a repeated id", "AWS.SimpleQueueService.BatchEntryIdsNotDistinct", batch("a", "a")},
 		{"batch with a bad id", "AWS.SimpleQueueService.InvalidBatchEntryId", batch("a b")},
 		{"FIFO name", "InvalidParameterValue", create("x.fifo", nil)},
-		{"FIFO attribute", "InvalidAttributeName", create("x", map[string]string{"FifoQueue": "true"})},
 		{"bad queue name", "InvalidParameterValue", create("a/b", nil)},
 		{"unknown queue attribute", "InvalidAttributeName", create("x", map[string]string{"Colour": "red"})},
 		{"visibility out of range", "InvalidAttributeValue", create("x", map[string]string{"VisibilityTimeout": "43201"})},
@@ -114,10 +113,6 @@ func TestRefusalsAreTypedErrors(t *testing.T) {
 		}},
 		{"wait over 20 s", "InvalidParameterValue", func(t *testing.T) error {
 			_, err := b.ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 21})
-			return err
-		}},
-		{"operation that is not provided", "InvalidAction", func(t *testing.T) error {
-			_, err := b.AddPermission(t.Context(), &awssqs.AddPermissionInput{QueueUrl: &url, Label: text(1), Actions: []string{"*"}, AWSAccountIds: []string{"1"}})
 			return err
 		}},
 	}
