@@ -49,6 +49,13 @@ race: build ## Run every test under the race detector.
 	@CGO_ENABLED=1 go test -race ./...
 	@cd localstack && CGO_ENABLED=1 go test -race ./...
 
+test-aws: build ## Test AWS's rules against the embedded cloud, or ENDPOINT=URL, or ENDPOINT=aws.
+	@cd localstack && SEALIFT_AWS_ENDPOINT='$(ENDPOINT)' go test -json -count=1 -timeout 15m -tags aws ./dynamodb ./sqs ./scheduler ./storage | go run ./awstest/tally
+
+test-aws-moto: ## The same against moto, an emulator of other authors; localstack/differences.md says who is right.
+	@infra/setup.sh crosscheck
+	@localstack/awstest/moto.sh
+
 bench-localstack: build ## Measure the embedded cloud's speed and size.
 	@cd localstack && go run ./bench
 
