@@ -43,8 +43,8 @@ type actor struct {
 // doing is what an actor is spawned for.
 type doing struct {
 	what string
-	// unit is that of the job that is worked on; empty for other actors.
-	unit string
+	// on is the unit that is worked on; empty for other actors.
+	on job.Pointer
 	// limit is the function's time limit, 0 for none.
 	limit time.Duration
 	pace  time.Duration
@@ -252,7 +252,7 @@ func (l *life) deliver(message sim.Message, limit, pace time.Duration) {
 		l.world.Queue.Return(message, after)
 	}
 	l.spawn(doing{
-		what: message.Pointer.Unit, unit: message.Pointer.Unit, limit: limit, pace: pace,
+		what: message.Pointer.Unit, on: message.Pointer, limit: limit, pace: pace,
 		run:    func(ctx context.Context, a *actor) error { return l.work(ctx, a, message.Pointer) },
 		killed: func() { comeAgain(visibility) },
 		done: func(err error) {

@@ -249,8 +249,14 @@ func (l *life) events() []audit.Event {
 
 // checkAudit holds that the audit is the chain of the job's transitions, each once, and counts every link.
 func (l *life) checkAudit(j job.Job) {
-	version, state, links := int64(0), "", 0
+	version, state, links, last := int64(0), "", 0, int64(0)
 	for _, event := range l.events() {
+		if event.To != "" || event.Action == audit.Signed {
+			if event.AtMilli < last {
+				l.breaks("the audit's %s lies before what it follows", event.Action)
+			}
+			last = event.AtMilli
+		}
 		switch {
 		case event.Action == audit.Signed:
 			links++

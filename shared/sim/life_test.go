@@ -145,19 +145,19 @@ func (l *life) gate(ctx context.Context, call sim.Call, late func()) sim.Fault {
 // watch holds what a caller must have made sure of before it calls: no worker writes to the store unless its lease can
 // be proven, and none goes on reading for a job that has ended. The life is locked.
 func (l *life) watch(a *actor, call sim.Call) {
-	if a.doing.unit == "" || a.doing.unit == job.PlanID {
+	if a.doing.on.Unit == "" || a.doing.on.Unit == job.PlanID {
 		return
 	}
 	switch call.Method {
 	case "Put", "PutPart", "CopyPart", "CreateUpload", "CompleteUpload":
-		row := l.world.Ledger.Peek(job.UnitKey(l.id, a.doing.unit))
+		row := l.world.Ledger.Peek(job.UnitKey(a.doing.on.Job, a.doing.on.Unit))
 		owner, _ := row["owner"].(string)
 		until, _ := row["lease_until_ms"].(int64)
 		if !strings.HasPrefix(owner, a.name+".") || until <= l.now().UnixMilli() {
 			l.breaks("%s writes to the store and can't prove its lease: %s", a.name, call)
 		}
 	case "Read":
-		state, _ := l.world.Ledger.Peek(job.JobKey(l.id))["state"].(string)
+		state, _ := l.world.Ledger.Peek(job.JobKey(a.doing.on.Job))["state"].(string)
 		if call.Port != sim.PortSource || !job.State(state).Terminal() {
 			return
 		}

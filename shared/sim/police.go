@@ -95,7 +95,7 @@ func (p patrol) job(s step) {
 	}
 	p.rule(grown == 0 || p.recorded(s), s, "a new version comes with its audit event")
 	if from.Terminal() && from == to {
-		p.rule(onlyChanged(s, fieldVersion, "downloads", job.FieldDueAt, job.FieldDueBucket, "nudges", "updated_at_ms"), s, "a job that has ended is left alone")
+		p.rule(onlyChanged(s, fieldVersion, "updated_at_ms", "downloads", job.FieldDueAt, job.FieldDueBucket, "nudges", "updated_at_ms"), s, "a job that has ended is left alone")
 	}
 	for _, field := range []string{"artifact_key", "publish_key", "snapshot", "plan_generation", "shards", "ceiling"} {
 		was, had := s.old[field]

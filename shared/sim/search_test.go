@@ -18,7 +18,7 @@ const (
 	// skipVariable leaves out troubles of a life, as the shortening of a failing one has found that they don't matter.
 	skipVariable = "SEALIFT_SKIP"
 
-	seedsNormal = 3000
+	seedsNormal = 2000
 	searchers   = 4
 )
 
@@ -83,7 +83,7 @@ func TestASeedAlwaysGivesTheSameLife(t *testing.T) {
 	t.Parallel()
 	refs := references(t)
 	seeds := uint64(40)
-	if os.Getenv(seedsVariable) != "" {
+	if os.Getenv(longVariable) != "" {
 		seeds = 1000
 	}
 	for seed := uint64(1); seed <= seeds; seed++ {

@@ -11,8 +11,24 @@ import (
 	"sealift/shared/job"
 )
 
-// pairsVariable asks for every pair of faults of the smallest job, which takes a while.
-const pairsVariable = "SEALIFT_PAIRS"
+// longVariable, when it is set, asks for everything: each test of every shape, every pair of faults of the smallest job.
+const longVariable = "SEALIFT_SIM_LONG"
+
+// thorough are the references that are played through fault by fault: all of them, or in a normal run those that have
+// every kind of shard, and none.
+func thorough(t *testing.T) []reference {
+	t.Helper()
+	all := references(t)
+	if os.Getenv(longVariable) != "" {
+		return all
+	}
+	return []reference{all[0], smallest(all)}
+}
+
+// smallest is the reference of the job with the fewest calls.
+func smallest(refs []reference) reference {
+	return slices.MinFunc(refs, func(a, b reference) int { return a.answers - b.answers })
+}
 
 // faults are the deeds that one call may suffer without the job failing.
 func faults() []deed {
@@ -65,7 +81,7 @@ func (l *life) checkActions(ref reference) {
 // each fault. Every one must end with the same bytes, the same audit and nothing left over.
 func TestEverySingleFaultIsSurvived(t *testing.T) {
 	t.Parallel()
-	for _, ref := range references(t) {
+	for _, ref := range thorough(t) {
 		t.Run(ref.shape.name, func(t *testing.T) {
 			t.Parallel()
 			for _, deed := range faults() {
@@ -84,7 +100,7 @@ func TestEverySingleFaultIsSurvived(t *testing.T) {
 // until the job has ended: no work may wait for a lease to run out, or for a timer, when its holder could say so.
 func TestEveryAnsweredFaultNeedsNoSweeper(t *testing.T) {
 	t.Parallel()
-	for _, ref := range references(t)[:3] {
+	for _, ref := range thorough(t) {
 		for _, kind := range []deed{letItBe, refuse, throttle, repeat, tellToStop} {
 			// The message of create itself is the one that only the sweeper makes up for.
 			for number := 5; number <= ref.answers; number++ {
@@ -115,10 +131,9 @@ func TestEveryAnsweredFaultNeedsNoSweeper(t *testing.T) {
 // TestEveryPairOfFaultsIsSurvived does the same with every two faults, on the smallest job.
 func TestEveryPairOfFaultsIsSurvived(t *testing.T) {
 	t.Parallel()
-	refs := references(t)
-	ref := refs[slices.IndexFunc(refs, func(r reference) bool { return r.shape.name == "empty" })]
-	every := 37
-	if os.Getenv(pairsVariable) != "" {
+	ref := smallest(references(t))
+	every := 211
+	if os.Getenv(longVariable) != "" {
 		every = 1
 	}
 	lives, n := 0, 0
@@ -144,7 +159,7 @@ func TestEveryPairOfFaultsIsSurvived(t *testing.T) {
 // lease or dead.
 func TestACancelAtAnyPointHasOneWinner(t *testing.T) {
 	t.Parallel()
-	for _, ref := range references(t) {
+	for _, ref := range thorough(t) {
 		t.Run(ref.shape.name, func(t *testing.T) {
 			t.Parallel()
 			ends := map[job.State]int{}
