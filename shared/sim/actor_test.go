@@ -161,7 +161,7 @@ func (l *life) kill(a *actor) {
 	inOrder(waiting)
 	for _, p := range waiting {
 		if p.late != nil {
-			l.late = append(l.late, p)
+			l.send(p)
 		}
 		p.grant <- sim.Refuse(job.Unknown)
 	}

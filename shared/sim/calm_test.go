@@ -15,7 +15,7 @@ import (
 )
 
 // turnsMax bounds one life.
-const turnsMax = 20_000
+const turnsMax = 5_000
 
 // play lets things happen in their order until nobody has anything left to do: calls are answered first, then messages
 // delivered, and time passes when nothing else can happen. before is asked before every turn and may do something of its
@@ -33,11 +33,11 @@ func (l *life) play(before func()) {
 		if before != nil {
 			before()
 		}
-		able, ready := l.able(), l.world.Queue.Ready()
+		able, ready, late := l.able(), l.world.Queue.Ready(), l.arrived()
 		due, sweeps := l.sweepDue()
 		switch {
-		case len(l.late) > 0:
-			l.arrive(l.late[l.pick(len(l.late))])
+		case len(late) > 0:
+			l.arrive(late[l.pick(len(late))])
 		case len(able) > 0:
 			l.answer(able[l.pick(len(able))])
 		case len(ready) > 0:

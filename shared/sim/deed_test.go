@@ -80,7 +80,7 @@ func (l *life) answer(p *parked) {
 	}
 	l.forget(p)
 	if d == comeLate && p.late != nil {
-		l.late = append(l.late, p)
+		l.send(p)
 	}
 	p.grant <- d.fault().Seen(seen)
 }

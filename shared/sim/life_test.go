@@ -27,6 +27,8 @@ type life struct {
 	chooses bool
 	// disturb decides what happens to one call; it is asked once, when the call is chosen.
 	disturb func(p *parked) deed
+	// delay is how long what was sent by somebody who waits no longer is under way; nil is no time.
+	delay func() time.Duration
 	// sweeps says that the sweeper's timer runs.
 	sweeps bool
 
@@ -196,21 +198,40 @@ func (l *life) rest() {
 func (l *life) sort() (again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	inOrder(l.parked)
 	kept := l.parked[:0]
 	for _, p := range l.parked {
 		switch {
 		case !p.gone:
 			kept = append(kept, p)
 		case p.late != nil:
-			l.late = append(l.late, p)
+			l.send(p)
 		}
 		again = again || p.actor.dead
 	}
 	clear(l.parked[len(kept):])
 	l.parked = kept
-	inOrder(l.parked)
-	inOrder(l.late)
 	return again
+}
+
+// send makes a call one that is under way though nobody waits for it.
+func (l *life) send(p *parked) {
+	p.until = time.Time{}
+	if l.delay != nil {
+		p.until = l.now().Add(l.delay())
+	}
+	l.late = append(l.late, p)
+}
+
+// arrived are the calls under way that may happen now.
+func (l *life) arrived() []*parked {
+	var arrived []*parked
+	for _, p := range l.late {
+		if !p.until.After(l.now()) {
+			arrived = append(arrived, p)
+		}
+	}
+	return arrived
 }
 
 // able are the calls that may be answered now.
@@ -257,6 +278,9 @@ func (l *life) next() (at time.Time, ok bool) {
 	}
 	if due, any := l.world.Queue.Next(); any {
 		sooner(due)
+	}
+	for _, p := range l.late {
+		sooner(p.until)
 	}
 	for _, p := range l.parked {
 		if until := later(p.until, p.actor.until); !until.IsZero() {

@@ -23,8 +23,10 @@ type weather struct {
 	duplicates, forgeries, cancels, signs, asks int
 	// refusals for good fail the job; vandals put a wrong object where the artifact belongs.
 	forGood, vandal bool
-	// slow workers take their time for each call and are ended early by their platform.
+	// slow workers take their time for each call, and some are ended early by their platform.
 	slow int
+	// delay is how long requests may be under way after their senders have given up.
+	delay time.Duration
 	// after is what happens to a completed job.
 	after aftermath
 	// skip are the ordinals of the troubles left out, for shortening a failing life.
@@ -56,7 +58,7 @@ func newWeather(random *rand.Rand) *weather {
 		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweep: some(6), lose: some(8), idle: some(10),
 		duplicates: some(8), forgeries: some(4),
 		cancels: some(3), signs: some(3), asks: some(3), forGood: random.IntN(30) == 0, vandal: random.IntN(30) == 0,
-		slow: some(4), after: aftermath(some(3)),
+		slow: some(6), delay: time.Duration(some(120)) * time.Second, after: aftermath(some(3)),
 	}
 	if random.IntN(20) == 0 {
 		w.budget = 6 + random.IntN(30)
@@ -100,6 +102,7 @@ func (w *weather) disturb(l *life) func(p *parked) deed {
 // rough plays the part of a life that has the weather: anything may happen at any moment.
 func (l *life) rough(w *weather) {
 	l.disturb, l.chooses = w.disturb(l), true
+	l.delay = func() time.Duration { return time.Duration(l.random.Int64N(int64(w.delay) + 1)) }
 	for turn := 0; turn < turnsRough; turn++ {
 		l.rest()
 		if len(l.broken) > 0 || l.quiet() {
@@ -114,7 +117,7 @@ func (l *life) rough(w *weather) {
 // turn is one thing that happens.
 func (l *life) turn(w *weather) {
 	roll := l.random.IntN(100)
-	able, ready := l.able(), l.world.Queue.Ready()
+	able, ready, late := l.able(), l.world.Queue.Ready(), l.arrived()
 	due, sweeps := l.sweepDue()
 	below := 0
 	happens := func(percent int) bool {
@@ -139,21 +142,24 @@ func (l *life) turn(w *weather) {
 		l.pass(time.Duration(l.random.IntN(1500)) * time.Millisecond)
 	case happens(2):
 		l.people(w)
-	case len(l.late) > 0 && roll%3 == 0:
-		l.arrive(l.late[l.pick(len(l.late))])
+	case len(late) > 0 && roll%3 == 0:
+		l.arrive(late[l.pick(len(late))])
 	case len(ready) > 0 && len(l.active) < 4 && (len(able) == 0 || roll%4 == 0):
 		limit, pace := functionTime, time.Duration(0)
-		if w.slow > 0 && w.trouble() {
+		if w.slow > 0 {
 			w.slow--
-			limit, pace = time.Duration(20+l.random.IntN(60))*time.Second, time.Duration(l.random.IntN(4000))*time.Millisecond
+			pace = time.Duration(l.random.IntN(12_000)) * time.Millisecond
+			if l.random.IntN(2) == 0 && w.trouble() {
+				limit = time.Duration(20+l.random.IntN(100)) * time.Second
+			}
 		}
 		l.deliver(ready[l.pick(len(ready))], limit, pace)
 	case len(able) > 0:
 		l.answer(able[l.pick(len(able))])
 	case sweeps && !due.After(l.now()):
 		l.sweep()
-	case len(l.late) > 0:
-		l.arrive(l.late[l.pick(len(l.late))])
+	case len(late) > 0:
+		l.arrive(late[l.pick(len(late))])
 	default:
 		l.sleep()
 	}

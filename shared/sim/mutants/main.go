@@ -163,7 +163,7 @@ func reason(output []byte) string {
 	}
 	for line := range strings.Lines(string(output)) {
 		text := strings.TrimSpace(line)
-		if regexp.MustCompile(`^\d+\.\d+s `).MatchString(text) || text == "" || strings.HasPrefix(text, "---") {
+		if regexp.MustCompile(`^\d+\.\d+s `).MatchString(text) || text == "" || strings.HasPrefix(text, "---") || strings.Contains(text, " lives; ") {
 			continue
 		}
 		for _, rule := range rules {
