@@ -51,6 +51,9 @@ const (
 	// LeaseMargin is how long before the lease's end its holder stops producing effects: more than the round
 	// trip of a call plus the one-second grain of the ledger's clock.
 	LeaseMargin = 5 * time.Second
+	// ClockGrain is by how much one reader's idea of the ledger's time may be behind another's: responses tell it in
+	// whole seconds, rounded down.
+	ClockGrain = time.Second
 	// RenewEvery is how much of a lease may pass before its holder renews it.
 	RenewEvery = 20 * time.Second
 	// HandOver is how long before the end of its time a function stops reading and hands its unit over.
