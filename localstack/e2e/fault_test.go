@@ -164,6 +164,8 @@ type call struct {
 	Function  string `json:"function"`
 	Service   string `json:"service"`
 	Operation string `json:"operation"`
+	Process   string `json:"process"`
+	Subject   string `json:"subject"`
 }
 
 // calls reads the cloud's record of calls after a number.
@@ -199,6 +201,7 @@ func every(calls []call) []strike {
 		if !slices.Contains([]string{"plan-shards", "process-shard", "finalize"}, worker) {
 			continue
 		}
+		c.Process, c.Subject = "", ""
 		seen[c]++
 		for _, action := range []string{killBefore, killAfter, dropAnswer, dropRequest} {
 			list = append(list, strike{c.Function, c.Service, c.Operation, seen[c], action})
