@@ -1,5 +1,6 @@
-// Package ask owns how the words of a command line become the request of an export. It knows no definition: whether a
-// column exists and a value fits is for the API to say. Start reading at Words. It imports snapshot, row and limits.
+// Package ask owns how the words of a command line become the request of an export, and how the API's refusal is said in
+// those words. It knows no definition: whether a column exists and a value fits is for the API to say. Start reading at
+// Words. It imports snapshot and row.
 package ask
 
 import (
@@ -36,6 +37,11 @@ type Words struct {
 func (w Words) Request() ([]byte, error) {
 	if w.Definition == "" {
 		return nil, fmt.Errorf("--definition is missing; name what shall be exported, as in --definition orders")
+	}
+	for _, name := range w.Columns {
+		if strings.TrimSpace(name) == "" {
+			return nil, fmt.Errorf("--column has an empty name; name columns, as in --column order_id,status, or leave the flag out for all")
+		}
 	}
 	request := snapshot.Request{
 		Definition: w.Definition, Purpose: w.Purpose, Columns: w.Columns, Zone: w.Zone, FileName: w.FileName,
@@ -79,9 +85,15 @@ func delimiter(text string) string {
 	return text
 }
 
-// instant lets a day stand for its midnight in the zone; everything else is sent as it is, for the API to judge.
+// instant lets a day stand for its midnight in the zone; a time is sent as it is.
 func instant(flag, text, zone string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
 	if !isDay(text) {
+		if _, err := time.Parse(time.RFC3339, text); err != nil {
+			return "", fmt.Errorf("%s is %q; give a day, as in 2026-01-31 (its midnight in --zone, UTC when not given), or a time with its offset, as in 2026-01-31T09:30:00+08:00", flag, text)
+		}
 		return text, nil
 	}
 	if zone == "" {

@@ -61,6 +61,9 @@ func TestFiltersThatAreRefused(t *testing.T) {
 		`status in "a`:       "has a list that can't be read",
 		"status in a\nb":     "has a line break",
 		"status between 1,2": "has no operator",
+		"country in DE,":     "has an empty value in its list",
+		"country in ,DE":     "has an empty value in its list",
+		`country in DE,"",x`: "has an empty value in its list",
 	}
 	for text, want := range cases {
 		if _, err := ask.ParseFilter(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "column is null") {
@@ -94,11 +97,60 @@ func TestWordsBecomeARequest(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	words.Zone = "Mars/Base"
-	if _, err := words.Request(); err == nil || !strings.Contains(err.Error(), `the zone "Mars/Base"`) {
-		t.Errorf("unknown zone: %v", err)
+}
+
+func TestWordsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		words ask.Words
+		want  string
+	}{
+		"no definition":          {ask.Words{}, "--definition is missing"},
+		"an empty column":        {ask.Words{Definition: "o", Columns: []string{""}}, "--column has an empty name"},
+		"an empty column of two": {ask.Words{Definition: "o", Columns: []string{"a", " "}}, "--column has an empty name"},
+		"no time":                {ask.Words{Definition: "o", From: "yesterday"}, `--from is "yesterday"; give a day, as in 2026-01-31`},
+		"no such day":            {ask.Words{Definition: "o", To: "2026-02-30"}, `--to is "2026-02-30"; give a day`},
+		"a time without offset":  {ask.Words{Definition: "o", AsOf: "2026-02-03T10:00:00"}, "or a time with its offset, as in 2026-01-31T09:30:00+08:00"},
+		"unknown zone":           {ask.Words{Definition: "o", From: "2026-02-03", Zone: "Mars/Base"}, `the zone "Mars/Base"`},
 	}
-	if _, err := (ask.Words{}).Request(); err == nil || !strings.Contains(err.Error(), "--definition is missing") {
-		t.Errorf("no definition: %v", err)
+	for name, c := range cases {
+		if _, err := c.words.Request(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestARefusalNamesFlags(t *testing.T) {
+	t.Parallel()
+	words := ask.Words{Definition: "orders", Columns: []string{"id", "colour"}, Filters: []string{"gift=true", "country in DE,FR", "gift!=no", "id>=x"}}
+	cases := map[string]struct {
+		refusal ask.Refusal
+		want    string
+	}{
+		"purpose": {ask.Refusal{"purpose-missing", "/purpose", "/purpose is missing; say what the export is for"}, "--purpose is missing; say what the export is for"},
+		"from": {ask.Refusal{"span-missing", "/span/from", `/span/from is missing; give the business time, as in "2026-01-01T00:00:00Z"`},
+			`--from is missing; give the business time, as in "2026-01-01T00:00:00Z"; a day such as 2026-01-31 is allowed too, and is its midnight in --zone`},
+		"the span as a whole":   {ask.Refusal{"span-too-wide", "/span", "/span covers 400.0 days; definition orders allows 31"}, "the time between --from and --to covers 400.0 days; definition orders allows 31"},
+		"an end of the span":    {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before its end (a)"}, "--from (b) is not before its end (a)"},
+		"compression":           {ask.Refusal{"format-not-allowed", "/format/compression", `/format/compression is "xz"`}, `--compression is "xz"`},
+		"unknown column":        {ask.Refusal{"column-unknown", "/columns/1", `/columns/1 is "colour", which definition orders doesn't have; allowed are id, country`}, "--column colour: definition orders has no such column; allowed are id, country"},
+		"column twice":          {ask.Refusal{"column-twice", "/columns/0", `/columns/0 is "id", which is named before`}, "--column id is given twice; give it once"},
+		"no column":             {ask.Refusal{"columns-empty", "/columns", "/columns is empty"}, "--column is empty"},
+		"unknown filter column": {ask.Refusal{"column-unknown", "/filters/3/column", `/filters/3/column is "id", which definition orders doesn't have; allowed are a`}, "--filter 'id>=x': definition orders has no such column; allowed are a"},
+		"boolean": {ask.Refusal{"filter-value", "/filters/0/value", "/filters/0/value is true; the column is boolean, so send true or false"},
+			"--filter 'gift=true': the value is true; the column is boolean, so send true or false\nfor a boolean column write --filter 'gift:=true'; = sends text, := sends JSON"},
+		"boolean, not equal": {ask.Refusal{"filter-value", "/filters/2/value", "/filters/2/value is no; the column is boolean"},
+			"--filter 'gift!=no': the value is no; the column is boolean\nfor a boolean column write --filter 'gift:=true'; = sends text, := sends JSON"},
+		"value of a list":      {ask.Refusal{"filter-value", "/filters/1/values/1", "/filters/1/values/1 is FR"}, "--filter 'country in DE,FR': value 2 of the list is FR"},
+		"comparison":           {ask.Refusal{"filter-not-allowed", "/filters/3/op", `/filters/3/op is "ge"; column id can't be filtered`}, `--filter 'id>=x': the comparison is "ge"; column id can't be filtered`},
+		"a filter as such":     {ask.Refusal{"filter-value", "/filters/1/values", "/filters/1: the op in takes values"}, "--filter 'country in DE,FR': the op in takes values"},
+		"a field without flag": {ask.Refusal{"x", "/layout", "/layout is odd"}, "/layout is odd"},
+		"no field":             {ask.Refusal{"x", "", "you may not"}, "you may not"},
+		"out of range":         {ask.Refusal{"x", "/columns/9", "/columns/9 is odd"}, "/columns/9 is odd"},
+	}
+	for name, c := range cases {
+		if got := words.Explain(c.refusal); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
+		}
 	}
 }

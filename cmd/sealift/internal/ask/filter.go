@@ -14,9 +14,9 @@ import (
 const FilterHelp = `  column=text  column!=text  column<text  column<=text  column>text  column>=text
       The value is sent as text, which columns of every kind but boolean take: numbers, dates and times keep every digit.
   column:=JSON
-      The value is sent as it is: paid:=true for a boolean, note:=" x" for text with spaces at its ends.
+      The value is sent as it is: gift:=true for a boolean, note:=" x" for text with spaces at its ends.
   column in a,b,"c,d"    column in ["a","b"]
-      One of several values, comma-separated with quotes as in CSV, or a JSON list.
+      One of several values, comma-separated with quotes as in CSV, or a JSON list. Empty text needs the JSON list.
   column is null    column is not null
 Spaces around operators don't count. A column whose name holds an operator needs --request.`
 
@@ -101,6 +101,9 @@ func parseWords(text string) (filter snapshot.Filter, ok bool, err error) {
 		return snapshot.Filter{}, false, refused(text, "has a line break outside quotes")
 	}
 	for _, value := range values {
+		if value == "" {
+			return snapshot.Filter{}, false, refused(text, `has an empty value in its list; take the spare comma away, or write column in ["a",""] when empty text is meant`)
+		}
 		filter.Values = append(filter.Values, quote(value))
 	}
 	return filter, true, nil

@@ -5,6 +5,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,8 @@ type Options struct {
 	UserAgent string
 	// Wait pauses between tries until the time is over or the context is done.
 	Wait func(ctx context.Context, pause time.Duration) error
+	// Retry is told of every refusal after which the same call is made again, and of the pause before; nil is not told.
+	Retry func(refusal *Error, pause time.Duration)
 	// Jitter is uniform in [0, most); nil takes the process's random source.
 	Jitter func(most time.Duration) time.Duration
 }
@@ -58,7 +61,7 @@ type Client struct {
 func New(endpoint string, opt Options) (*Client, error) {
 	base, err := url.Parse(endpoint)
 	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, fmt.Errorf("the endpoint %q is not an address of the API; give one as in http://127.0.0.1:4000 with --endpoint, SEALIFT_ENDPOINT or the config file", endpoint)
+		return nil, notEndpoint(endpoint)
 	}
 	if base.Scheme == "http" && !opt.AllowHTTP && opt.Token != "" && !loopback(base.Hostname()) {
 		return nil, fmt.Errorf("the endpoint %s would carry the token unencrypted to another machine; use https://, or --allow-http on a network that you trust", endpoint)
@@ -72,6 +75,19 @@ func New(endpoint string, opt Options) (*Client, error) {
 		// The API never redirects; following one would carry the token elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
+}
+
+// notEndpoint says what an endpoint looks like, and what may have been meant.
+func notEndpoint(given string) error {
+	text := fmt.Sprintf("the endpoint %q is not an address of the API; an endpoint is scheme, host and port, as in http://127.0.0.1:4000 or https://exports.example.com", given)
+	host, port, err := net.SplitHostPort(given)
+	switch {
+	case err != nil || strings.Contains(given, "/") || port == "":
+		return errors.New(text + "; give it with --endpoint, SEALIFT_ENDPOINT or the config file")
+	case host == "" || loopback(host):
+		return fmt.Errorf("%s; did you mean http://%s?", text, net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
+	}
+	return fmt.Errorf("%s; did you mean https://%s?", text, given)
 }
 
 func transport() *http.Transport {
@@ -136,6 +152,9 @@ func (c *Client) do(ctx context.Context, k call) (answer, error) {
 			return answer{}, failure
 		}
 		waited += wait
+		if c.opt.Retry != nil && failure.Status != 0 {
+			c.opt.Retry(failure, wait)
+		}
 		if err := c.opt.Wait(ctx, wait); err != nil {
 			return answer{}, err
 		}

@@ -23,6 +23,8 @@ type Error struct {
 	// Code is the last element of the problem's type, as in column-unknown.
 	Code   string
 	Detail string
+	// Field is the JSON pointer of the field of the request that is at fault, when there is one.
+	Field string
 	// State is the export's own state, when that is what stood against the wish.
 	State string
 	// Faults are all that is wrong with a definition.
@@ -92,6 +94,7 @@ type document struct {
 	Type    string  `json:"type"`
 	Title   string  `json:"title"`
 	Detail  string  `json:"detail"`
+	Field   string  `json:"field"`
 	State   string  `json:"state"`
 	Faults  []Fault `json:"faults"`
 	Message string  `json:"message"`
@@ -116,7 +119,7 @@ func (c *Client) failure(k call, got answer, err error) *Error {
 	}
 	var d document
 	if json.Unmarshal(got.body, &d) == nil {
-		e.Code, e.Detail, e.State, e.Faults = code(d), d.Detail, d.State, d.Faults
+		e.Code, e.Detail, e.Field, e.State, e.Faults = code(d), d.Detail, d.Field, d.State, d.Faults
 		if e.Detail == "" {
 			e.Detail = d.Title
 		}

@@ -31,6 +31,16 @@ type Export struct {
 	Downloads         int64     `json:"downloads"`
 	File              *File     `json:"file"`
 	Failure           *Failure  `json:"failure"`
+	// Waiting is why an unfinished export does not go on just now; nil when it does.
+	Waiting *Waiting `json:"waiting"`
+}
+
+// Waiting is the last failure of a unit that will be tried again, and when, in RFC 3339.
+type Waiting struct {
+	Unit   string `json:"unit"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	Until  string `json:"until"`
 }
 
 // File is what a completed export delivers.
@@ -39,6 +49,16 @@ type File struct {
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
 	CRC64 string `json:"crc64nvme"`
+	// Fidelity is nil when the service didn't count.
+	Fidelity *Fidelity `json:"fidelity"`
+}
+
+// Fidelity counts the values that the file does not hold as the source does.
+type Fidelity struct {
+	Nulls       int64 `json:"nulls"`
+	Neutralised int64 `json:"neutralised"`
+	InvalidUTF8 int64 `json:"invalid_utf8_replaced"`
+	Masked      int64 `json:"masked"`
 }
 
 // Failure is why an export failed.

@@ -1,0 +1,134 @@
+package ask
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sealift/shared/row"
+)
+
+// Refusal is what the API says against a request: a stable code, the JSON pointer of the field at fault, and a detail
+// for people that begins with a pointer.
+type Refusal struct {
+	Code, Field, Detail string
+}
+
+// Explain renders a refusal in the words that the person gave: flags where the API names fields of its JSON.
+func (w Words) Explain(r Refusal) string {
+	pointer := leading(r.Detail)
+	if pointer == "" {
+		return r.Detail
+	}
+	flag, part, known := w.flag(pointer)
+	if !known {
+		return r.Detail
+	}
+	rest := r.Detail[len(pointer):]
+	_, allowed, listed := strings.Cut(rest, "; ")
+	switch {
+	case r.Code == "column-unknown" && listed:
+		return flag + ": definition " + w.Definition + " has no such column; " + allowed
+	case r.Code == "column-twice":
+		return flag + " is given twice; give it once"
+	case part != "":
+		rest = ": " + part + rest
+	}
+	text := flag + rest
+	if strings.HasPrefix(r.Field, "/span/") || r.Field == "/as_of" {
+		text += "; " + dayHelp
+	}
+	return text + w.booleanHint(pointer)
+}
+
+// dayHelp says which other form the flags for times take.
+const dayHelp = "a day such as 2026-01-31 is allowed too, and is its midnight in --zone"
+
+// leading is the JSON pointer that a text begins with.
+func leading(text string) string {
+	return regexp.MustCompile(`^/[a-z_]+(/[a-z_0-9]+)*`).FindString(text)
+}
+
+// flag finds the flag that a pointer's value came from, and which part of it the pointer means, in words.
+func (w Words) flag(pointer string) (flag, part string, known bool) {
+	elements := strings.Split(pointer, "/")[1:]
+	switch elements[0] {
+	case "columns":
+		if i, ok := index(elements, len(w.Columns)); ok {
+			return "--column " + w.Columns[i], "", true
+		}
+		return "--column", "", len(elements) == 1
+	case "filters":
+		i, ok := index(elements, len(w.Filters))
+		if !ok {
+			return "--filter", "", len(elements) == 1
+		}
+		return "--filter '" + w.Filters[i] + "'", filterPart(elements[2:]), true
+	}
+	flag, known = flags()[pointer]
+	return flag, "", known
+}
+
+// index reads the number in the second element of a pointer.
+func index(elements []string, count int) (int, bool) {
+	if len(elements) < 2 {
+		return 0, false
+	}
+	i, err := strconv.Atoi(elements[1])
+	return i, err == nil && i >= 0 && i < count
+}
+
+func filterPart(elements []string) string {
+	if len(elements) == 0 {
+		return ""
+	}
+	switch elements[0] {
+	case "op":
+		return "the comparison"
+	case "column":
+		return "the column"
+	case "values":
+		if i, ok := index(elements, 1<<30); ok {
+			return "value " + strconv.Itoa(i+1) + " of the list"
+		}
+		return "the list"
+	}
+	return "the value"
+}
+
+// flags are the flags of the fields that have one each.
+func flags() map[string]string {
+	return map[string]string{
+		"/definition": "--definition", "/purpose": "--purpose", "/span": "the time between --from and --to", "/span/from": "--from", "/span/to": "--to",
+		"/as_of": "--as-of", "/zone": "--zone", "/file_name": "--file-name", "/format": "--format", "/format/type": "--format",
+		"/format/compression": "--compression", "/format/delimiter": "--delimiter", "/format/quote": "--quote",
+		"/format/line_end": "--line-end", "/format/header": "--header", "/format/bom": "--bom", "/format/null": "--null",
+	}
+}
+
+// booleanHint says how a boolean is written, when the value that was refused looks like one and was sent as text.
+func (w Words) booleanHint(pointer string) string {
+	elements := strings.Split(pointer, "/")[1:]
+	i, ok := index(elements, len(w.Filters))
+	if !ok || elements[0] != "filters" || elements[len(elements)-1] != "value" {
+		return ""
+	}
+	filter, err := ParseFilter(w.Filters[i])
+	if err != nil {
+		return ""
+	}
+	value := ""
+	switch strings.ToLower(string(filter.Value)) {
+	case `"true"`, `"t"`, `"yes"`, `"y"`, `"1"`:
+		value = "true"
+	case `"false"`, `"f"`, `"no"`, `"n"`, `"0"`:
+		value = "false"
+	default:
+		return ""
+	}
+	if filter.Op == row.NotEqual {
+		// There is no != that sends JSON, and a boolean that isn't the one value is the other.
+		value = map[string]string{"true": "false", "false": "true"}[value]
+	}
+	return "\nfor a boolean column write --filter '" + filter.Column + ":=" + value + "'; = sends text, := sends JSON"
+}
