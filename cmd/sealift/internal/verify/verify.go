@@ -30,13 +30,15 @@ type Check struct {
 
 // Report is everything that was compared.
 type Report struct {
-	Job    string  `json:"job"`
-	File   string  `json:"file"`
-	OK     bool    `json:"ok"`
-	Rows   int64   `json:"rows"`
-	Bytes  int64   `json:"bytes"`
-	CRC64  string  `json:"crc64nvme"`
-	Checks []Check `json:"checks"`
+	Job   string `json:"job"`
+	File  string `json:"file"`
+	OK    bool   `json:"ok"`
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes"`
+	CRC64 string `json:"crc64nvme"`
+	// Fidelity counts, by the receipt, what was done to values.
+	Fidelity map[string]int64 `json:"fidelity"`
+	Checks   []Check          `json:"checks"`
 }
 
 func (r *Report) check(name string, ok bool, format string, args ...any) {
@@ -59,7 +61,7 @@ func File(file io.Reader, receipt []byte, progress func(have int64)) (Report, er
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Job: c.receipt.Job, File: c.file.Name}
+	report := Report{Job: c.receipt.Job, File: c.file.Name, Fidelity: c.receipt.Fidelity}
 	c.checkReceipt(&report)
 	sums := newSegmenter(file, c.file.Segments, progress)
 	nulls := int64(0)
@@ -166,7 +168,7 @@ func (c contract) checkReceipt(report *Report) {
 	columns := slices.EqualFunc(c.snap.Columns, c.receipt.Columns, func(a snapshot.Column, b pipeline.ReceiptColumn) bool {
 		return a.Name == b.Name && a.Kind == b.Kind && string(a.Mask) == b.Mask
 	})
-	report.check("columns of the receipt", columns, "%d, those of the snapshot: %t", len(c.receipt.Columns), columns)
+	report.check("columns of the receipt", columns, "%d, %s those of the snapshot", len(c.receipt.Columns), either(columns, "which are", "which are not"))
 	rows, next, tile := int64(0), int64(0), len(c.file.Segments) > 0
 	var end row.Key
 	for i, segment := range c.file.Segments {
@@ -174,10 +176,19 @@ func (c contract) checkReceipt(report *Report) {
 		rows, next, end = rows+segment.Rows, segment.Offset+segment.Bytes, segment.Range.To
 	}
 	tile = tile && end == nil && next <= c.file.Bytes
-	report.check("segments of the receipt", tile, "%d, whose key ranges and bytes follow each other without a gap: %t", len(c.file.Segments), tile)
+	report.check("segments of the receipt", tile, "%d, whose key ranges and bytes %s", len(c.file.Segments),
+		either(tile, "follow each other without a gap", "leave gaps or overlap"))
 	equal(report, "rows of the segments together", rows, c.receipt.Rows)
 	totals := c.receipt.Rows == c.file.Rows && c.receipt.Bytes == c.file.Bytes
-	report.check("totals of the receipt", totals, "%d rows, %d bytes, as those of its file: %t", c.receipt.Rows, c.receipt.Bytes, totals)
+	report.check("totals of the receipt", totals, "%d rows, %d bytes, %s those of its file", c.receipt.Rows, c.receipt.Bytes,
+		either(totals, "which are", "which are not"))
+}
+
+func either(ok bool, yes, no string) string {
+	if ok {
+		return yes
+	}
+	return no
 }
 
 // differencesMax bounds how many segments that differ are named.
@@ -195,7 +206,7 @@ func (c contract) checkSegments(report *Report, sums *segmenter) {
 				segment.Offset, segment.Offset+segment.Bytes, have.bytes, have.crc64.Base64(), segment.Bytes, segment.CRC64, segment.Range)
 		}
 	}
-	report.check("checksums of the segments", wrong == 0, "%d of %d differ", wrong, len(c.file.Segments))
+	report.check("checksums of the segments", wrong == 0, "%d of %d are right", len(c.file.Segments)-wrong, len(c.file.Segments))
 }
 
 // segmenter sums up a stream as a whole and by segments while it is read.
