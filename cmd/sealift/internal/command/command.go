@@ -4,10 +4,12 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"runtime"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sealift/cmd/sealift/internal/client"
+	"sealift/cmd/sealift/internal/progress"
 	"sealift/cmd/sealift/internal/setting"
 )
 
@@ -68,6 +71,10 @@ type app struct {
 	json   bool
 	plain  bool
 	began  bool
+	// line is the line that is drawn over, nil before there is one.
+	line *progress.Display
+	// said is the last refusal that a retry was announced for.
+	said string
 }
 
 // work is what a command does.
@@ -163,12 +170,42 @@ func (a *app) client() (*client.Client, error) {
 	}
 	c, err := client.New(s.Endpoint, client.Options{
 		Token: s.Token, AllowHTTP: a.plain, Wait: a.system.Wait,
+		Retry:     a.retrying,
 		UserAgent: "sealift/" + a.system.Version + " (" + runtime.GOOS + "; " + runtime.GOARCH + ")",
 	})
 	if err != nil {
 		return nil, usage(err)
 	}
 	return c, nil
+}
+
+// retrying says once what a call that was refused waits for. Programs get the outcome only.
+func (a *app) retrying(refusal *client.Error, pause time.Duration) {
+	if detail := cmp.Or(refusal.Detail, http.StatusText(refusal.Status)); !a.json && detail != a.said {
+		a.said = detail
+		a.note("waiting: %s; next try in %s", detail, progress.Span(pause))
+	}
+}
+
+// note writes a line on stderr that stays, above the one that is drawn over.
+func (a *app) note(format string, args ...any) {
+	if a.line != nil {
+		a.line.Clear()
+	}
+	a.err.printf(format+"\n", args...)
+}
+
+// apart refuses two flags that contradict each other, before a command begins.
+func apart(command *cobra.Command, flag string, others ...string) {
+	before := command.Args
+	command.Args = func(command *cobra.Command, args []string) error {
+		for _, other := range others {
+			if command.Flags().Changed(flag) && command.Flags().Changed(other) {
+				return fmt.Errorf("--%s and --%s can't go together; give one of them\nsee `%s --help`", flag, other, command.CommandPath())
+			}
+		}
+		return before(command, args)
+	}
 }
 
 func (a *app) versionCommand() *cobra.Command {

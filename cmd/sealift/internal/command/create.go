@@ -12,6 +12,7 @@ import (
 
 	"sealift/cmd/sealift/internal/ask"
 	"sealift/cmd/sealift/internal/client"
+	"sealift/cmd/sealift/internal/disk"
 )
 
 // create is what `export create` was given.
@@ -27,13 +28,21 @@ type create struct {
 	dryRun   bool
 }
 
+// guardHelp says what the formula guard does to values.
+const guardHelp = `In CSV, text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line end, also full-width)
+gets an apostrophe before it, unless the definition keeps formulas. How many values that were is said at the end and
+stands in the receipt. Numbers are never touched. JSON Lines needs no guard and has none.`
+
 const createLong = `Ask for an export. The service answers at once with the export's id; --watch waits for its end.
 
-Times are RFC 3339 with an offset, as in 2026-01-31T00:00:00+08:00; a day such as 2026-01-31 is its midnight in --zone.
---from is inclusive, --to exclusive.
+--from is inclusive, --to exclusive. Each is a day such as 2026-01-31, which is its midnight in --zone, or a time with its
+offset, as in 2026-01-31T09:30:00+08:00 (RFC 3339). What may be asked for is shown by ` + "`sealift definitions show NAME`" + `.
 
 Filters, all of which must hold:
 ` + ask.FilterHelp + `
+
+In JSON Lines int64 and decimal values are JSON strings, for many programs read JSON numbers with 53 bits only.
+` + guardHelp + `
 
 Without --idempotency-key a random one is used, so that the command's own retries never start a second export. Give one
 of your own to make the whole command safe to repeat.`
@@ -51,15 +60,15 @@ func (a *app) createCommand() *cobra.Command {
 	w := &c.words
 	flags.StringVar(&w.Definition, "definition", "", "what to export")
 	flags.StringVar(&w.Purpose, "purpose", "", "what the export is for")
-	flags.StringVar(&w.From, "from", "", "business time from which rows are wanted, inclusive")
-	flags.StringVar(&w.To, "to", "", "business time until which rows are wanted, exclusive; the cutoff when not given")
-	flags.StringVar(&w.AsOf, "as-of", "", "cutoff; now when not given")
+	flags.StringVar(&w.From, "from", "", "day or business time from which rows are wanted, inclusive")
+	flags.StringVar(&w.To, "to", "", "day or business time until which rows are wanted, exclusive; the cutoff when not given")
+	flags.StringVar(&w.AsOf, "as-of", "", "cutoff, a day or time; now when not given")
 	flags.StringVar(&w.Zone, "zone", "", "zone in which times are written, as in Asia/Shanghai (default UTC)")
 	flags.StringSliceVar(&w.Columns, "column", nil, "columns in their order, comma-separated or given several times; all when not given")
 	flags.StringArrayVar(&w.Filters, "filter", nil, "filter, as explained above; may be given several times")
 	flags.StringVar(&w.Format, "format", "", "csv or jsonl; the definition's first when not given")
 	flags.StringVar(&w.Compression, "compression", "", "gzip, zstd or none; the definition's first when not given")
-	flags.StringVar(&w.FileName, "file-name", "", "name of the file that is delivered")
+	flags.StringVar(&w.FileName, "file-name", "", "name of the file that is delivered; its ending becomes that of the format")
 	flags.StringVar(&w.Delimiter, "delimiter", "", "csv: comma, semicolon, tab or pipe, or the character itself (default comma)")
 	flags.StringVar(&w.Quote, "quote", "", `csv: " or ' (default ")`)
 	flags.StringVar(&w.LineEnd, "line-end", "", "csv: crlf or lf (default crlf)")
@@ -72,14 +81,9 @@ func (a *app) createCommand() *cobra.Command {
 	flags.StringVar(&c.download, "download", "", "wait for the end and download to this file or folder")
 	flags.BoolVar(&c.force, "force", false, "with --download: replace a file that exists")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only ask whether the request would be granted, and as what")
-	for _, name := range []string{
-		"definition", "purpose", "from", "to", "as-of", "zone", "column", "filter", "format", "compression", "file-name", "delimiter", "quote",
-		"line-end", "header", "bom", "null",
-	} {
-		command.MarkFlagsMutuallyExclusive("request", name)
-	}
-	command.MarkFlagsMutuallyExclusive("dry-run", "watch")
-	command.MarkFlagsMutuallyExclusive("dry-run", "download")
+	apart(command, "request", "definition", "purpose", "from", "to", "as-of", "zone", "column", "filter", "format", "compression",
+		"file-name", "delimiter", "quote", "line-end", "header", "bom", "null")
+	apart(command, "dry-run", "watch", "download")
 	complete(command, "format", "csv", "jsonl")
 	complete(command, "compression", "gzip", "zstd", "none")
 	complete(command, "delimiter", "comma", "semicolon", "tab", "pipe")
@@ -90,6 +94,10 @@ func (a *app) createCommand() *cobra.Command {
 		}
 		if flags.Changed("null") {
 			w.Null = &c.null
+		}
+		if flags.Changed("column") && len(w.Columns) == 0 {
+			// An empty list would mean all columns, which nobody says with --column ''.
+			w.Columns = []string{""}
 		}
 		return a.create(ctx, c)
 	})
@@ -112,14 +120,18 @@ func (a *app) create(ctx context.Context, c create) error {
 		return err
 	}
 	if c.dryRun {
-		return a.validate(ctx, api, request)
+		return c.inWords(a.validate(ctx, api, request))
+	}
+	to := fetch{output: c.download, flag: "--download", force: c.force}
+	if err := a.roomFor(ctx, api, request, to); err != nil {
+		return err
 	}
 	if c.key == "" {
 		c.key = a.system.NewID()
 	}
 	seen, err := api.Create(ctx, request, c.key)
 	if err != nil {
-		return unsure(err, c.key)
+		return unsure(c.inWords(err), c.key)
 	}
 	if a.json {
 		if err := a.out.json(compact(seen.Body)); err != nil {
@@ -135,7 +147,49 @@ func (a *app) create(ctx context.Context, c create) error {
 	if err != nil || c.download == "" {
 		return err
 	}
-	return a.download(ctx, api, export.ID, fetch{output: c.download, force: c.force})
+	return a.download(ctx, api, export, to)
+}
+
+// roomFor refuses a place that can't take the file before the export is asked for. In a folder the file gets the name
+// that the service gives it, which a dry run of the same request tells.
+func (a *app) roomFor(ctx context.Context, api *client.Client, request []byte, to fetch) error {
+	if to.output == "" {
+		return nil
+	}
+	if err := free(to, ""); err != nil {
+		return err
+	}
+	if info, err := os.Stat(to.output); err != nil || !info.IsDir() {
+		return nil
+	}
+	body, err := api.Validate(ctx, request)
+	var would granted
+	if err != nil || json.Unmarshal(body, &would) != nil || would.Snapshot.FileName == "" {
+		return nil // the request itself is answered with what is wrong with it
+	}
+	return free(to, would.Snapshot.FileName)
+}
+
+// inWords says a refusal of the request in the flags that it was given by.
+func (c create) inWords(err error) error {
+	var called *client.Error
+	if c.request == "" && errors.As(err, &called) {
+		called.Detail = c.words.Explain(ask.Refusal{Code: called.Code, Field: called.Field, Detail: called.Detail})
+	}
+	return err
+}
+
+// granted is what a dry run answers.
+type granted struct {
+	Digest   string `json:"snapshot_sha256"`
+	Snapshot struct {
+		Definition string                  `json:"definition"`
+		Version    int64                   `json:"definition_version"`
+		Columns    []struct{ Name string } `json:"columns"`
+		Since      string                  `json:"since"`
+		Until      string                  `json:"until"`
+		FileName   string                  `json:"file_name"`
+	} `json:"snapshot"`
 }
 
 const requestBytesMax = 16 << 20
@@ -144,21 +198,15 @@ func (a *app) request(c create) ([]byte, error) {
 	if c.request == "" {
 		return c.words.Request()
 	}
-	from := a.system.Stdin
 	if c.request != "-" {
-		f, err := os.Open(c.request)
-		if err != nil {
-			return nil, fmt.Errorf("read the request: %w", err)
-		}
-		defer func() { _ = f.Close() }()
-		from = f
+		return disk.Read(c.request, requestBytesMax)
 	}
-	text, err := io.ReadAll(io.LimitReader(from, requestBytesMax+1))
+	text, err := io.ReadAll(io.LimitReader(a.system.Stdin, requestBytesMax+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return nil, fmt.Errorf("stdin can't be read: %w", err)
 	}
 	if len(text) > requestBytesMax {
-		return nil, fmt.Errorf("the request %s has more than %d bytes", c.request, requestBytesMax)
+		return nil, fmt.Errorf("the request has more than %d bytes", requestBytesMax)
 	}
 	return text, nil
 }
@@ -192,25 +240,15 @@ func (a *app) validate(ctx context.Context, api *client.Client, request []byte) 
 	if a.json {
 		return a.out.json(compact(body))
 	}
-	var granted struct {
-		Digest   string `json:"snapshot_sha256"`
-		Snapshot struct {
-			Definition string                  `json:"definition"`
-			Version    int64                   `json:"definition_version"`
-			Columns    []struct{ Name string } `json:"columns"`
-			Since      string                  `json:"since"`
-			Until      string                  `json:"until"`
-			FileName   string                  `json:"file_name"`
-		} `json:"snapshot"`
-	}
-	if err := json.Unmarshal(body, &granted); err != nil {
+	var would granted
+	if err := json.Unmarshal(body, &would); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	s := granted.Snapshot
+	s := would.Snapshot
 	a.out.printf("the request would be granted\n")
 	a.out.table([][]string{
 		{"definition", fmt.Sprintf("%s version %d", s.Definition, s.Version)}, {"columns", fmt.Sprint(len(s.Columns))},
-		{"from", s.Since}, {"until", s.Until}, {"file", s.FileName}, {"snapshot sha256", granted.Digest},
+		{"from", s.Since}, {"until", s.Until}, {"file", s.FileName}, {"snapshot sha256", would.Digest},
 	})
 	return nil
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +17,8 @@ func (a *app) definitionsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "definitions", Short: "Apply, list and show what may be exported",
 		Long: `Definitions say what may be exported: from where, by which key, who sees which column, within which limits. They are
-YAML files in git. These commands need the role sealift:operator.`,
+YAML files in git. list and show tell everybody what they may ask for; apply, and all of a definition, need the role
+sealift:operator.`,
 	}
 	group(command)
 	command.AddCommand(a.applyCommand(), a.definitionsListCommand(), a.definitionsShowCommand())
@@ -119,14 +119,15 @@ func applyFailed(err error, m manifest.Manifest, rest int) error {
 		err = fmt.Errorf("%w\napplying definitions needs a token with the role sealift:operator", err)
 	}
 	if rest > 0 {
-		err = fmt.Errorf("%w\n%d definitions after it were not applied", err, rest)
+		err = fmt.Errorf("%w\n%s not applied", err, counted(int64(rest), "definition after it was", "definitions after it were"))
 	}
 	return &ending{exit: exit, err: err}
 }
 
 func (a *app) definitionsListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the newest version of every definition", Args: exactly(),
+		Use: "list", Short: "List the definitions that you may ask for", Args: exactly(),
+		Long: "List the newest version of every definition that you may ask for; an operator sees all.",
 		RunE: a.do(func(ctx context.Context, _ []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -147,15 +148,22 @@ func (a *app) definitionsListCommand() *cobra.Command {
 			if a.json {
 				return a.out.json(map[string]any{"definitions": all})
 			}
-			rows := [][]string{{"NAME", "VERSION", "APPLIED", "BY", "SHA256"}}
+			rows := [][]string{{"NAME", "VERSION", "APPLIED", "TITLE"}}
 			for _, body := range all {
 				var d client.Definition
 				if err := json.Unmarshal(body, &d); err != nil {
 					return fmt.Errorf("read the answer: %w", err)
 				}
-				rows = append(rows, []string{d.Name, strconv.FormatInt(d.Version, 10), d.AppliedAt, d.AppliedBy, d.SHA256})
+				says, err := contractOf(d)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, []string{d.Name, strconv.FormatInt(d.Version, 10), dash(d.AppliedAt), dash(says.Title)})
 			}
 			a.out.table(rows)
+			if len(all) == 0 {
+				a.err.printf("there is no definition that you may ask for\n")
+			}
 			return nil
 		}),
 	}
@@ -164,7 +172,10 @@ func (a *app) definitionsListCommand() *cobra.Command {
 func (a *app) definitionsShowCommand() *cobra.Command {
 	var version int64
 	command := &cobra.Command{
-		Use: "show NAME", Short: "Show one definition", Args: exactly("a NAME"),
+		Use: "show NAME", Short: "Show what a definition lets you ask for", Args: exactly("a NAME"),
+		Long: `Show what a definition lets you ask for: its columns with their kinds, the comparisons that --filter may use, how values
+are masked for you, formats and limits. An operator sees the source too; --json prints everything there is. Earlier
+versions are for operators.`,
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -174,17 +185,19 @@ func (a *app) definitionsShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if version > 0 && d.Version != version {
+				return &ending{exitNotFound, "not-found", fmt.Errorf("version %d of definition %s is for operators; the newest is %d: leave --version out", version, d.Name, d.Version)}
+			}
 			if a.json {
 				return a.out.json(compact(body))
 			}
-			a.out.table([][]string{
-				{"name", d.Name}, {"version", strconv.FormatInt(d.Version, 10)}, {"applied", d.AppliedAt}, {"by", d.AppliedBy}, {"sha256", d.SHA256},
-			})
-			var indented bytes.Buffer
-			if err := json.Indent(&indented, d.Definition, "", "  "); err != nil {
-				return fmt.Errorf("read the answer: %w", err)
+			says, err := contractOf(d)
+			if err != nil {
+				return err
 			}
-			a.out.printf("%s\n", indented.String())
+			a.out.table(says.facts(d))
+			a.out.printf("\n")
+			a.out.table(says.columns())
 			return nil
 		}),
 	}

@@ -79,12 +79,44 @@ func (a *app) show(seen client.Seen) error {
 		lines = append(lines, []string{"file", e.File.Name}, []string{"size", size(e.File.Bytes)}, []string{"crc64nvme", e.File.CRC64},
 			[]string{"downloads", strconv.FormatInt(e.Downloads, 10)})
 	}
+	if e.Waiting != nil {
+		lines = append(lines, []string{"waiting", waiting(*e.Waiting)})
+	}
 	if e.Failure != nil {
 		lines = append(lines, []string{"failure", e.Failure.Code}, []string{"", e.Failure.Detail})
 	}
 	a.out.table(lines)
+	if e.File != nil {
+		a.changes(e.File.Fidelity)
+	}
 	return nil
 }
+
+// changes says what was done to values of a file, when anything was.
+func (a *app) changes(f *client.Fidelity) {
+	if f == nil {
+		return
+	}
+	if n := f.Neutralised; n > 0 {
+		a.out.printf("%s now, so that no spreadsheet takes %s (see the receipt)\n",
+			counted(n, "text value begins with an apostrophe", "text values begin with an apostrophe"), plural(n, "it for a formula", "them for formulas"))
+	}
+	if n := f.InvalidUTF8; n > 0 {
+		a.out.printf("%s bytes that were not UTF-8, which U+FFFD stands for now\n", counted(n, "text value had", "text values had"))
+	}
+	if n := f.Masked; n > 0 {
+		a.out.printf("%s masked for the one who asked, as the definition says\n", counted(n, "value is", "values are"))
+	}
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func counted(n int64, one, many string) string { return humanize.Comma(n) + " " + plural(n, one, many) }
 
 func size(bytes int64) string {
 	return fmt.Sprintf("%s bytes (%s)", humanize.Comma(bytes), humanize.IBytes(uint64(max(bytes, 0))))
@@ -93,13 +125,16 @@ func size(bytes int64) string {
 // pageMax is the most that the API lists at once.
 const pageMax = 100
 
+// limitMax is the most that --limit takes; who wants more wants all.
+const limitMax = 1000
+
 func (a *app) listCommand() *cobra.Command {
 	limit, all, cursor := 20, false, ""
 	command := &cobra.Command{
 		Use: "list", Short: "List exports, newest first", Args: exactly(),
 		RunE: a.do(func(ctx context.Context, _ []string) error {
-			if limit < 1 {
-				return usage(fmt.Errorf("--limit is %d; give how many exports to list, from 1", limit))
+			if limit < 1 || limit > limitMax {
+				return usage(fmt.Errorf("--limit is %d; allowed are 1 to %d, or give --all", limit, limitMax))
 			}
 			c, err := a.client()
 			if err != nil {
@@ -125,10 +160,10 @@ func (a *app) listCommand() *cobra.Command {
 		}),
 	}
 	flags := command.Flags()
-	flags.IntVar(&limit, "limit", limit, "how many exports to list")
+	flags.IntVar(&limit, "limit", limit, "how many exports to list, 1 to 1000")
 	flags.BoolVar(&all, "all", false, "list all")
 	flags.StringVar(&cursor, "cursor", "", "begin after the page that gave this next_cursor")
-	command.MarkFlagsMutuallyExclusive("limit", "all")
+	apart(command, "limit", "all")
 	return command
 }
 

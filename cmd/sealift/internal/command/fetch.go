@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"sealift/cmd/sealift/internal/client"
+	"sealift/cmd/sealift/internal/disk"
 	"sealift/cmd/sealift/internal/download"
 	"sealift/cmd/sealift/internal/progress"
 	"sealift/cmd/sealift/internal/verify"
@@ -19,7 +22,9 @@ import (
 
 // fetch is what `export download` was given.
 type fetch struct {
-	output  string
+	output string
+	// flag is the one that gave the output.
+	flag    string
 	force   bool
 	link    bool
 	receipt string
@@ -29,12 +34,14 @@ type fetch struct {
 const stall = 30 * time.Second
 
 func (a *app) downloadCommand() *cobra.Command {
-	var f fetch
+	f := fetch{flag: "--output"}
 	command := &cobra.Command{
 		Use: "download ID", Short: "Download the file of a completed export", Args: wantID,
 		Long: `Download the file of a completed export. The bytes go to FILE.part and are checked against size and CRC-64/NVME on the
-way; only a whole and right file gets its name. A download that stopped goes on where it was when it is run again, with
-a fresh link. Every link counts as a download.`,
+way; only a whole and right file gets its name, so stdout (-) is no place for it. A download that stopped goes on where
+it was when it is run again, with a fresh link. Every link counts as a download.
+
+` + guardHelp,
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -43,7 +50,7 @@ a fresh link. Every link counts as a download.`,
 			if f.link {
 				return a.link(ctx, c, args[0])
 			}
-			return a.download(ctx, c, args[0], f)
+			return a.downloadByID(ctx, c, args[0], f)
 		}),
 	}
 	flags := command.Flags()
@@ -51,9 +58,7 @@ a fresh link. Every link counts as a download.`,
 	flags.BoolVar(&f.force, "force", false, "replace a file that exists")
 	flags.StringVar(&f.receipt, "receipt", "", "also save the receipt to this file")
 	flags.BoolVar(&f.link, "link", false, "print a short-lived link instead; whoever has it can download")
-	for _, name := range []string{"output", "force", "receipt"} {
-		command.MarkFlagsMutuallyExclusive("link", name)
-	}
+	apart(command, "link", "output", "force", "receipt")
 	return command
 }
 
@@ -69,9 +74,48 @@ func (a *app) link(ctx context.Context, c *client.Client, id string) error {
 	return nil
 }
 
-func (a *app) download(ctx context.Context, c *client.Client, id string, f fetch) error {
+// downloadByID looks first whether the place is free, for a link that isn't used counts as a download all the same.
+func (a *app) downloadByID(ctx context.Context, c *client.Client, id string, f fetch) error {
+	if f.output != "" {
+		if err := free(f, ""); err != nil {
+			return err
+		}
+	}
+	seen, err := c.Get(ctx, id, "")
+	if err != nil {
+		return err
+	}
+	e := seen.Export
+	if e.File == nil {
+		// The service says in its own words why there is no link.
+		return a.download(ctx, c, e, f)
+	}
+	if err := free(f, e.File.Name); err != nil {
+		return err
+	}
+	if err := a.download(ctx, c, e, f); err != nil {
+		return err
+	}
+	if !a.json {
+		a.changes(e.File.Fidelity)
+	}
+	return nil
+}
+
+// free refuses a place that can't take the file; name is that of the file, empty when it isn't known.
+func free(f fetch, name string) error {
+	err := download.Free(f.output, name, f.flag, f.force)
+	var exists *download.Exists
+	if err == nil || errors.As(err, &exists) {
+		return err
+	}
+	return usage(err)
+}
+
+func (a *app) download(ctx context.Context, c *client.Client, e client.Export, f fetch) error {
+	id := e.ID
 	if f.receipt != "" {
-		if err := a.saveReceipt(ctx, c, id, f.receipt, f.force); err != nil {
+		if err := a.saveReceipt(ctx, c, id, fetch{receipt: f.receipt, flag: "--receipt", force: f.force}); err != nil {
 			return err
 		}
 	}
@@ -80,7 +124,7 @@ func (a *app) download(ctx context.Context, c *client.Client, id string, f fetch
 	meter := meterBytes{app: a, display: display}
 	result, err := download.Run(ctx, download.Options{
 		Link:   func(ctx context.Context) (client.Link, error) { return c.Link(ctx, id) },
-		Output: f.output, Force: f.force, Progress: meter.show, Wait: a.system.Wait, Stall: stall, Now: a.system.Now,
+		Output: f.output, Flag: f.flag, Force: f.force, Progress: meter.show, Wait: a.system.Wait, Stall: stall, Now: a.system.Now,
 	})
 	display.Clear()
 	if err != nil {
@@ -88,6 +132,9 @@ func (a *app) download(ctx context.Context, c *client.Client, id string, f fetch
 	}
 	if a.json {
 		return a.out.json(result)
+	}
+	if result.Warning != "" {
+		a.note("sealift: warning: %s", result.Warning)
 	}
 	a.out.printf("%s: %s, size and checksum are right\n", result.File, size(result.Bytes))
 	return nil
@@ -119,14 +166,20 @@ func (m *meterBytes) show(have, total int64) {
 	if total > 0 {
 		share = float64(have) / float64(total)
 	}
-	line := fmt.Sprintf("%d%%, %s of %s", int(share*100), humanize.IBytes(uint64(max(have, 0))), humanize.IBytes(uint64(max(total, 0))))
-	if rate, ok := m.meter.Rate(); ok {
-		line += ", " + humanize.IBytes(uint64(max(rate, 0))) + "/s"
+	percent := strconv.Itoa(int(share*100)) + "%"
+	bytes := humanize.IBytes(uint64(max(have, 0))) + " of " + humanize.IBytes(uint64(max(total, 0)))
+	pace, left := "", ""
+	if still := m.meter.Still(now); still >= stillAfter {
+		pace = "no progress for " + progress.Span(still)
+	} else if rate, ok := m.meter.Rate(); ok && rate >= 1 {
+		pace = humanize.IBytes(uint64(rate)) + "/s"
 	}
-	if left, ok := m.meter.Left(total); ok {
-		line += ", about " + progress.Span(left) + " left"
+	if span, ok := m.meter.Left(total); ok {
+		left = "about " + progress.Span(span) + " left"
 	}
-	m.display.Show(line, share, false)
+	m.display.Show([]string{
+		joined(percent, bytes, pace, left), joined(percent, bytes, left), joined(percent, left), percent,
+	}, share, false)
 }
 
 func (a *app) receiptCommand() *cobra.Command {
@@ -140,8 +193,8 @@ checksums and key ranges. With it a file can be verified offline.`,
 			if err != nil {
 				return err
 			}
-			if output != "" {
-				return a.saveReceipt(ctx, c, args[0], output, force)
+			if output != "" && output != "-" {
+				return a.saveReceipt(ctx, c, args[0], fetch{receipt: output, flag: "--output", force: force})
 			}
 			text, err := c.Receipt(ctx, args[0])
 			if err != nil {
@@ -151,32 +204,30 @@ checksums and key ranges. With it a file can be verified offline.`,
 			return nil
 		}),
 	}
-	command.Flags().StringVarP(&output, "output", "o", "", "file to write to; stdout when not given")
+	command.Flags().StringVarP(&output, "output", "o", "", "file to write to; stdout when it is - or not given")
 	command.Flags().BoolVar(&force, "force", false, "replace a file that exists")
 	return command
 }
 
-func (a *app) saveReceipt(ctx context.Context, c *client.Client, id, path string, force bool) error {
+// saveReceipt writes the receipt to the file that f names.
+func (a *app) saveReceipt(ctx context.Context, c *client.Client, id string, f fetch) error {
 	text, err := c.Receipt(ctx, id)
 	if err != nil {
 		return err
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
+	if f.force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, flags, 0o600)
+	file, err := os.OpenFile(f.receipt, flags, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return &download.Exists{File: path}
+		return &download.Exists{File: f.receipt, Flag: f.flag}
 	}
 	if err != nil {
-		return fmt.Errorf("save the receipt: %w", err)
+		return fmt.Errorf("%w; choose another place for the receipt with %s", disk.Explain("written", f.receipt, err), f.flag)
 	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("save the receipt: %w", err)
-	}
-	return nil
+	_, err = file.Write(text)
+	return disk.Explain("written", f.receipt, errors.Join(err, file.Close()))
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -189,6 +240,9 @@ the service. The exit code is 7 when anything differs.`,
 		Example: `  sealift export verify orders.csv.gz --job ID
   sealift export receipt ID --output orders.receipt.json && sealift export verify orders.csv.gz --receipt orders.receipt.json`,
 		RunE: a.do(func(ctx context.Context, args []string) error {
+			if receipt == "" && id == "" {
+				return usage(errors.New("there is nothing to compare the file with; give --receipt FILE or --job ID"))
+			}
 			if id != "" {
 				if err := checkID(id); err != nil {
 					return usage(err)
@@ -203,16 +257,18 @@ the service. The exit code is 7 when anything differs.`,
 	}
 	command.Flags().StringVar(&receipt, "receipt", "", "file that holds the receipt")
 	command.Flags().StringVar(&id, "job", "", "ID of the export whose receipt the service is asked for")
-	command.MarkFlagsMutuallyExclusive("receipt", "job")
-	command.MarkFlagsOneRequired("receipt", "job")
+	apart(command, "receipt", "job")
 	return command
 }
 
+// receiptBytesMax bounds a receipt; those of ten thousand shards are the largest.
+const receiptBytesMax = 64 << 20
+
 func (a *app) receiptOf(ctx context.Context, path, id string) ([]byte, error) {
 	if path != "" {
-		text, err := os.ReadFile(path)
+		text, err := disk.Read(path, receiptBytesMax)
 		if err != nil {
-			return nil, fmt.Errorf("read the receipt: %w", err)
+			return nil, fmt.Errorf("%w; save one with `sealift export receipt ID --output FILE`", err)
 		}
 		return text, nil
 	}
@@ -226,12 +282,15 @@ func (a *app) receiptOf(ctx context.Context, path, id string) ([]byte, error) {
 func (a *app) verify(ctx context.Context, path string, receipt []byte) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("open the file: %w", err)
+		return disk.Explain("read", path, err)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = syscall.EISDIR
+	}
 	if err != nil {
-		return fmt.Errorf("open the file: %w", err)
+		return disk.Explain("read", path, err)
 	}
 	display := a.display()
 	defer display.Clear()
@@ -271,7 +330,10 @@ func (a *app) verified(path string, report verify.Report) error {
 	}
 	a.out.table(rows)
 	if report.OK {
-		a.out.printf("%s is the file of export %s: %s rows, %s\n", filepath.Base(path), report.Job, humanize.Comma(report.Rows), size(report.Bytes))
+		a.out.printf("%s is the file of export %s: %s, %s\n", filepath.Base(path), report.Job, counted(report.Rows, "row", "rows"), size(report.Bytes))
+		a.changes(&client.Fidelity{
+			Neutralised: report.Fidelity["neutralised"], InvalidUTF8: report.Fidelity["invalid_utf8_replaced"], Masked: report.Fidelity["masked"],
+		})
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ func TestFaultsInDefinitionsBeginTheirLinesWithThePlace(t *testing.T) {
 	}
 	before := len(s.asked)
 	got := ops.run("definitions", "apply", "testdata", file)
-	want := file + ":24:13: /limits/rows_max is text, must be a whole number\n" +
-		"sealift: faults in the definitions: 1; mend them and run the command again\n"
+	want := file + ":12:9: /consistency/kind is \"version\"; a table can give cutoff\n" +
+		file + ":24:13: /limits/rows_max is text, must be a whole number\n" +
+		"sealift: faults in the definitions: 2; mend them and run the command again\n"
 	if got.code != 1 || got.stderr != want || len(s.asked) != before {
 		t.Errorf("exit %d, %d requests\ngot  %q\nwant %q", got.code, len(s.asked)-before, got.stderr, want)
 	}
@@ -34,8 +35,8 @@ func TestFaultsInDefinitionsBeginTheirLinesWithThePlace(t *testing.T) {
 			Pointer      string
 		}
 	}
-	if err := json.Unmarshal([]byte(ops.run("definitions", "apply", file, "--json").stderr), &problem); err != nil || len(problem.Faults) != 1 ||
-		problem.Faults[0].Line != 24 || problem.Type != "/problems/definition-invalid" {
+	if err := json.Unmarshal([]byte(ops.run("definitions", "apply", file, "--json").stderr), &problem); err != nil || len(problem.Faults) != 2 ||
+		problem.Faults[1].Line != 24 || problem.Type != "/problems/definition-invalid" {
 		t.Errorf("%v %+v", err, problem)
 	}
 }
@@ -69,7 +70,7 @@ func TestARequestIsSentAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	ana.ok("export", "create", "--request", s.path("request.json"))
-	if got := ana.run("export", "create", "--request", s.path("none")); got.code != 2 || !strings.Contains(got.stderr, "read the request") {
+	if got := ana.run("export", "create", "--request", s.path("none")); got.code != 2 || !strings.Contains(got.stderr, "there is no file "+s.path("none")) {
 		t.Errorf("missing: %+v", got)
 	}
 	if got := ana.ok("export", "list"); strings.Count(got.stdout, "\n") != 2 {

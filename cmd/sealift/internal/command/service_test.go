@@ -105,6 +105,9 @@ func (s *service) makeSource() {
 		if i%3 == 0 {
 			note = "line one\nline \"two\", 名字 " + strconv.Itoa(i)
 		}
+		if i == 1 || i == 4 {
+			note = "=1+2"
+		}
 		status := []string{"paid", "sent", "back"}[i%3]
 		_, err := tx.Exec(`INSERT INTO orders VALUES ('acme', ?, ?, ?, ?, ?, ?)`,
 			start.Add(time.Duration(i)*time.Minute).Format("2006-01-02T15:04:05Z"), i+1, status, fmt.Sprintf("%d.50", i), i%2 == 0, note)

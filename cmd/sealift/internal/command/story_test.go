@@ -170,7 +170,7 @@ func TestDefinitionsAreAppliedOnceAndShown(t *testing.T) {
 	if got := ops.ok("definitions", "list"); !strings.Contains(got.stdout, "orders  2  ") {
 		t.Errorf("list: %s", got.stdout)
 	}
-	if got := ops.ok("definitions", "show", "orders", "--version", "1"); !strings.Contains(got.stdout, `"rows_max": 5000`) {
+	if got := ops.ok("definitions", "show", "orders", "--version", "1"); !strings.Contains(got.stdout, "rows at most       5,000 rows\n") {
 		t.Errorf("show: %s", got.stdout)
 	}
 }

@@ -17,7 +17,7 @@ func (a *app) tokenCommand() *cobra.Command {
 goes to stdout. A real deployment has an issuer of its own; get tokens there.
 
 Roles that Sealift itself knows:
-  sealift:operator         apply, list and show definitions
+  sealift:operator         apply definitions, and see all of them whole
   sealift:tenant-exports   see, cancel and download every export of the tenant
 Definitions may name others.`,
 		Example: `  export SEALIFT_TOKEN=$(sealift token --tenant acme --subject ana@acme.example)

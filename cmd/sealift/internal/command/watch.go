@@ -2,8 +2,11 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -26,8 +29,8 @@ func (a *app) watchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "watch ID", Short: "Wait for an export's end and show its progress", Args: wantID,
 		Long: `Wait for an export's end. On a terminal a bar is shown; elsewhere a line now and then; with --json one object for each
-change. Ctrl-C stops watching, not the export. The exit code is 0 when the export completes, 1 when it fails, 4 when it
-is cancelled or has expired.`,
+change. Why an export waits, and until when, is said once. Ctrl-C stops watching, not the export. The exit code is 0 when
+the export completes, 1 when it fails, 4 when it is cancelled or has expired.`,
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -54,16 +57,22 @@ func (a *app) watch(ctx context.Context, c *client.Client, seen client.Seen) (cl
 	display := a.display()
 	defer display.Clear()
 	var meter progress.Meter
+	var said client.Waiting
 	for {
 		e := seen.Export
-		meter.Add(a.system.Now(), e.RowsWritten)
+		now := a.system.Now()
+		meter.Add(now, e.RowsWritten)
 		if e.State.Terminal() {
 			display.Clear()
 			return e, a.ended(e)
 		}
 		if !a.json {
-			line, share := describe(e, &meter)
-			display.Show(line, share, false)
+			if e.Waiting != nil && *e.Waiting != said {
+				said = *e.Waiting
+				a.note("waiting: %s", waiting(said))
+			}
+			forms, share := describe(e, &meter, now)
+			display.Show(forms, share, false)
 		}
 		next, err := a.look(ctx, c, seen, display.Terminal())
 		if err != nil {
@@ -107,33 +116,73 @@ func stopped(err error, id string) error {
 }
 
 func (a *app) display() *progress.Display {
-	return progress.NewDisplay(a.err.w, progress.DisplayOptions{Width: a.system.Width, Now: a.system.Now})
+	a.line = progress.NewDisplay(a.err.w, progress.DisplayOptions{Width: a.system.Width, Now: a.system.Now})
+	return a.line
 }
 
-// describe says in one line how far an export is, and the share that a bar shows, below 0 for none.
-func describe(e client.Export, meter *progress.Meter) (line string, share float64) {
-	rows := humanize.Comma(e.RowsWritten) + " rows"
+// waiting says why an export waits, and until when.
+func waiting(w client.Waiting) string {
+	text := strings.TrimRight(cmp.Or(w.Detail, w.Code), ".")
+	if until, err := time.Parse(time.RFC3339, w.Until); err == nil {
+		text += "; next try at " + until.UTC().Format(time.TimeOnly) + " UTC"
+	}
+	return text
+}
+
+// stillAfter is how long nothing may move before that is said instead of a rate that no longer holds.
+const stillAfter = 10 * time.Second
+
+// describe says in one line how far an export is, in forms from the longest to the shortest, and the share that a bar
+// shows, below 0 for none.
+func describe(e client.Export, meter *progress.Meter, now time.Time) (forms []string, share float64) {
+	rows := counted(e.RowsWritten, "row", "rows")
 	switch {
 	case e.State == job.StateQueued:
-		return "queued", -1
+		return []string{"queued"}, -1
 	case e.State == job.StatePublishing || e.Shards != nil && e.ShardsDone == *e.Shards:
-		return "finishing: " + rows + " are written", 1
+		return []string{"finishing: " + rows + " are written", "finishing"}, 1
 	}
-	line, share = "running: "+rows, -1
-	if e.RowsEstimated != nil && *e.RowsEstimated > 0 {
-		// An estimate may be passed; only the end is the whole.
-		share = min(float64(e.RowsWritten)/float64(*e.RowsEstimated), 0.99)
-		line = fmt.Sprintf("running: %d%%, %s of about %s", int(share*100), rows, humanize.Comma(*e.RowsEstimated))
+	pace, left := paceOf(e, meter, now)
+	if e.RowsWritten == 0 {
+		return shorter([]string{"running: starting"}, pace), -1
 	}
-	if rate, ok := meter.Rate(); ok {
-		line += fmt.Sprintf(", %s rows/s", humanize.Comma(int64(rate)))
+	if e.RowsEstimated == nil || *e.RowsEstimated <= 0 {
+		return shorter([]string{"running: " + rows}, pace), -1
+	}
+	// An estimate may be passed; only the end is the whole.
+	share = min(float64(e.RowsWritten)/float64(*e.RowsEstimated), 0.99)
+	head := fmt.Sprintf("running: %d%%", int(share*100))
+	whole := rows + " of about " + humanize.Comma(*e.RowsEstimated)
+	return []string{
+		joined(head, whole, pace, left), joined(head, rows, pace, left), joined(head, rows, left), joined(head, left), head,
+	}, share
+}
+
+// paceOf says how fast an export goes, or that it doesn't, and how long it will take, each empty when there is no ground
+// to say so.
+func paceOf(e client.Export, meter *progress.Meter, now time.Time) (pace, left string) {
+	if still := meter.Still(now); still >= stillAfter {
+		return "no progress for " + progress.Span(still), ""
+	}
+	if rate, ok := meter.Rate(); ok && rate >= 1 {
+		pace = humanize.Comma(int64(rate)) + " rows/s"
 	}
 	if e.RowsEstimated != nil {
-		if left, ok := meter.Left(*e.RowsEstimated); ok {
-			line += ", about " + progress.Span(left) + " left"
+		if span, ok := meter.Left(*e.RowsEstimated); ok {
+			left = "about " + progress.Span(span) + " left"
 		}
 	}
-	return line, share
+	return pace, left
+}
+
+// shorter gives the fields joined, then without the last one.
+func shorter(fields []string, last string) []string {
+	return []string{joined(append(fields, last)...), joined(fields...)}
+}
+
+// joined joins the fields that say something.
+func joined(fields ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(fields), func(field string) bool { return field == "" }), ", ")
 }
 
 // ended tells how an export ended.
@@ -141,7 +190,8 @@ func (a *app) ended(e client.Export) error {
 	switch e.State {
 	case job.StateCompleted:
 		if !a.json && e.File != nil {
-			a.out.printf("export %s is completed: %s, %s rows, %s\n", e.ID, e.File.Name, humanize.Comma(e.File.Rows), size(e.File.Bytes))
+			a.out.printf("export %s is completed: %s, %s, %s\n", e.ID, e.File.Name, counted(e.File.Rows, "row", "rows"), size(e.File.Bytes))
+			a.changes(e.File.Fidelity)
 		}
 		return nil
 	case job.StateFailed:

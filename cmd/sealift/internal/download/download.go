@@ -1,7 +1,7 @@
 // Package download owns how a file comes from a short-lived link to the disk: streamed into FILE.part, resumed where it
 // stopped, with a fresh link when the old one has ended, checked against size and CRC-64/NVME while it streams, and
-// renamed only when it is whole. A link is never printed, nor part of an error. Start reading at Run. It imports client
-// and checksum.
+// renamed only when it is whole. A link is never printed, nor part of an error. Start reading at Run. It imports client,
+// disk and checksum.
 package download
 
 import (
@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"sealift/cmd/sealift/internal/client"
+	"sealift/cmd/sealift/internal/disk"
 	"sealift/shared/checksum"
 )
 
@@ -38,6 +39,8 @@ type Options struct {
 	Output string
 	// Force replaces a file that exists.
 	Force bool
+	// Flag is the flag that Output was given by, for messages; --output when empty.
+	Flag string
 	// Progress is called with the bytes there are and the bytes there will be; it may be nil.
 	Progress func(have, total int64)
 	// Wait pauses between tries.
@@ -54,6 +57,8 @@ type Result struct {
 	CRC64 string `json:"crc64nvme"`
 	// Resumed is how many bytes an earlier run had left.
 	Resumed int64 `json:"resumed_bytes"`
+	// Warning says that the file's name promises another format than the file has; empty when it doesn't.
+	Warning string `json:"warning,omitempty"`
 }
 
 // Damaged is a download that arrived whole and is not the file that was published.
@@ -62,22 +67,49 @@ type Damaged struct{ Detail string }
 // Error says what differs.
 func (d *Damaged) Error() string { return d.Detail }
 
-// Exists is a file that is in the way.
-type Exists struct{ File string }
+// Exists is a file that is in the way. Flag is the one that names it.
+type Exists struct{ File, Flag string }
 
 // Error says how to go on.
 func (e *Exists) Error() string {
-	return e.File + " exists already; choose another name with --output, or replace it with --force"
+	return e.File + " exists already; choose another name with " + e.Flag + ", or replace it with --force"
+}
+
+// Free refuses what can't be written to before anything is asked for: a file that exists, a folder that doesn't, stdout.
+// name is the one that the file gets when output is a folder; when it is empty a folder is taken for free.
+func Free(output, name, flag string, force bool) error {
+	if output == "-" {
+		return fmt.Errorf("%s - : a download is checked before it gets its name, so it needs a file; for a stream, fetch the link that `sealift export download ID --link` prints", flag)
+	}
+	if name == "" && isFolder(output) {
+		return nil
+	}
+	file, err := target(output, name, flag)
+	if err != nil {
+		return err
+	}
+	if folder := filepath.Dir(file); !isFolder(folder) {
+		return fmt.Errorf("the folder %s does not exist; make it, or choose another place with %s", folder, flag)
+	}
+	return free(file, flag, force)
 }
 
 // Run downloads one file. When it fails after bytes have arrived they stay in FILE.part, and running it again goes on
 // from there.
 func Run(ctx context.Context, opt Options) (Result, error) {
+	if opt.Flag == "" {
+		opt.Flag = "--output"
+	}
+	if opt.Output != "" {
+		if err := Free(opt.Output, "", opt.Flag, opt.Force); err != nil {
+			return Result{}, err
+		}
+	}
 	link, err := opt.Link(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	file, err := target(opt.Output, link.FileName)
+	file, err := target(opt.Output, link.FileName, opt.Flag)
 	if err != nil {
 		return Result{}, err
 	}
@@ -85,10 +117,10 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 	if err != nil || link.Bytes < 0 {
 		return Result{}, fmt.Errorf("the link's size and checksum can't be read; the API and the command line must be of the same release")
 	}
-	if err := free(file, opt.Force); err != nil {
+	if err := free(file, opt.Flag, opt.Force); err != nil {
 		return Result{}, err
 	}
-	part, err := openPart(file + ".part")
+	part, err := openPart(file+".part", opt.Flag)
 	if err != nil {
 		return Result{}, err
 	}
@@ -100,38 +132,40 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 	if err := part.publish(file, opt.Force); err != nil {
 		return Result{}, err
 	}
-	return Result{File: file, Bytes: link.Bytes, CRC64: link.CRC64, Resumed: t.resumed}, nil
+	return Result{File: file, Bytes: link.Bytes, CRC64: link.CRC64, Resumed: t.resumed, Warning: misnamed(file, link.FileName)}, nil
 }
 
 // target is the file to write: what the person names, else what the link names, which is not believed further than a
 // plain name goes.
-func target(output, name string) (string, error) {
-	folder := strings.HasSuffix(output, "/") || strings.HasSuffix(output, string(filepath.Separator))
-	if info, err := os.Stat(output); err == nil && info.IsDir() {
-		folder = true
-	}
+func target(output, name, flag string) (string, error) {
+	folder := isFolder(output) || strings.HasSuffix(output, "/") || strings.HasSuffix(output, string(filepath.Separator))
 	if output != "" && !folder {
 		return output, nil
 	}
 	unsafe := name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) ||
 		filepath.Base(name) != name
 	if unsafe {
-		return "", fmt.Errorf("the service names the file %q, which is no plain file name; choose one with --output", name)
+		return "", fmt.Errorf("the service names the file %q, which is no plain file name; choose one with %s", name, flag)
 	}
 	return filepath.Join(output, name), nil
 }
 
-func free(file string, force bool) error {
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func free(file, flag string, force bool) error {
 	info, err := os.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look for %s: %w", file, err)
+		return disk.Explain("written", file, err)
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder; choose a file name with --output", file)
+		return fmt.Errorf("%s is a folder; choose a file name with %s", file, flag)
 	case !force:
-		return &Exists{File: file}
+		return &Exists{File: file, Flag: flag}
 	}
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // lock keeps other downloads away until the file is closed.
-func lock(file *os.File) error {
+func lock(file *os.File, flag string) error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return errors.New("another download writes to it; wait for that one or choose another name with --output")
+		return errors.New("another download writes to it; wait for that one or choose another name with " + flag)
 	}
 	return nil
 }

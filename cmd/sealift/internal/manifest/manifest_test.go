@@ -60,22 +60,21 @@ func TestFaultsSayFileLineAndColumn(t *testing.T) {
 		old, new string
 		want     []string
 	}{
-		"unknown field": {"  rows_max: 50", "  row_max: 50", []string{"f.yaml:22:3: /limits/row_max is not a field; allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max"}},
-		"unknown field in a list": {"source: id,", "sorce: id,", []string{
-			"f.yaml:17:22: /columns/0/sorce is not a field; allowed are name, source, kind, scale, title, filter, roles, mask"}},
-		"number for text":        {"table: orders", "table: 17", []string{"f.yaml:4:10: /source/table is a number, must be text; put it in quotes"}},
-		"boolean for text":       {"table: orders", "table: true", []string{"f.yaml:4:10: /source/table is a boolean, must be text; put it in quotes"}},
-		"text for a number":      {"rows_max: 50", "rows_max: many", []string{"f.yaml:22:13: /limits/rows_max is text, must be a whole number"}},
-		"fraction for a number":  {"rows_max: 50", "rows_max: 5.5", []string{"f.yaml:22:13: /limits/rows_max is a number with a fraction, must be a whole number"}},
-		"too large a number":     {"rows_max: 50", "rows_max: 18446744073709551615", []string{"f.yaml:22:13: /limits/rows_max is 18446744073709551615, which is more than 64 bits hold"}},
-		"text for a list":        {"filter: [eq, in]", "filter: eq", []string{"f.yaml:17:55: /columns/0/filter is text, must be a list"}},
-		"list for text":          {"table: orders", "table: [orders]", []string{"f.yaml:4:10: /source/table is a list, must be text"}},
-		"null for text":          {"mask: {kind: redact,", "mask: {kind: null,", []string{"f.yaml:20:18: /columns/1/mask/kind has no value; leave the field out, or give text (the word null needs quotes, for YAML takes it for no value)"}},
-		"anchor":                 {"table: orders", "table: &t orders", []string{"f.yaml:4:10: /source/table uses a YAML anchor, alias, tag or merge; write the value out, so that the contract can be read in one place"}},
-		"field twice":            {"  table: orders", "  table: a\n  table: b", []string{"f.yaml:5:3: is not YAML that can be used: mapping key \"table\" already defined at [4:3]; check the indentation, and that a space follows each colon"}},
-		"no space after a colon": {"  table: orders", "  table:orders", []string{"f.yaml:4:3: is not YAML that can be used: non-map value is specified; check the indentation, and that a space follows each colon"}},
-		"broken YAML":            {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified; check the indentation, and that a space follows each colon"}},
-		"missing field":          {"  promise: >-\n    Two lines\n    of it.\n", "", []string{"f.yaml:11:1: /consistency/promise is missing; say what later updates and deletes do to the file"}},
+		"unknown field":           {"  rows_max: 50", "  row_max: 50", []string{"f.yaml:22:3: /limits/row_max is not a field; allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max"}},
+		"unknown field in a list": {"unless: [pii]", "unles: [pii]", []string{"f.yaml:20:26: /columns/1/mask/unles is not a field; allowed are kind, unless"}},
+		"number for text":         {"table: orders", "table: 17", []string{"f.yaml:4:10: /source/table is a number, must be text; put it in quotes"}},
+		"boolean for text":        {"table: orders", "table: true", []string{"f.yaml:4:10: /source/table is a boolean, must be text; put it in quotes"}},
+		"text for a number":       {"rows_max: 50", "rows_max: many", []string{"f.yaml:22:13: /limits/rows_max is text, must be a whole number"}},
+		"fraction for a number":   {"rows_max: 50", "rows_max: 5.5", []string{"f.yaml:22:13: /limits/rows_max is a number with a fraction, must be a whole number"}},
+		"too large a number":      {"rows_max: 50", "rows_max: 18446744073709551615", []string{"f.yaml:22:13: /limits/rows_max is 18446744073709551615, which is more than 64 bits hold"}},
+		"text for a list":         {"filter: [eq, in]", "filter: eq", []string{"f.yaml:17:55: /columns/0/filter is text, must be a list"}},
+		"list for text":           {"table: orders", "table: [orders]", []string{"f.yaml:4:10: /source/table is a list, must be text"}},
+		"null for text":           {"mask: {kind: redact,", "mask: {kind: null,", []string{"f.yaml:20:18: /columns/1/mask/kind has no value; leave the field out, or give text (the word null needs quotes, for YAML takes it for no value)"}},
+		"anchor":                  {"table: orders", "table: &t orders", []string{"f.yaml:4:10: /source/table uses a YAML anchor, alias, tag or merge; write the value out, so that the contract can be read in one place"}},
+		"field twice":             {"  table: orders", "  table: a\n  table: b", []string{"f.yaml:5:3: is not YAML that can be used: mapping key \"table\" already defined at [4:3]; check the indentation, and that a space follows each colon"}},
+		"no space after a colon":  {"  table: orders", "  table:orders", []string{"f.yaml:4:3: is not YAML that can be used: non-map value is specified; check the indentation, and that a space follows each colon"}},
+		"broken YAML":             {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified; check the indentation, and that a space follows each colon"}},
+		"missing field":           {"  promise: >-\n    Two lines\n    of it.\n", "", []string{"f.yaml:11:1: /consistency/promise is missing; say what later updates and deletes do to the file"}},
 		"unknown word in a list": {"[eq, in]", "[eq, like]", []string{
 			`f.yaml:17:60: /columns/0/filter/1 is "like"; allowed are eq, ne, lt, le, gt, ge, in, is_null, not_null`}},
 		"several faults in order": {"kind: int64, filter", "kind: integer, filter", []string{

@@ -33,14 +33,17 @@ func NewDisplay(w io.Writer, opt DisplayOptions) *Display { return &Display{w: w
 // Terminal reports whether the line is drawn over.
 func (d *Display) Terminal() bool { return d.opt.Width() > 0 }
 
-// Show shows a line. On a terminal a bar that stands for share (0 to 1, below 0 for none) is put in front of it;
-// elsewhere a line is written when it differs from the one before, at most every two seconds unless urgent.
-func (d *Display) Show(line string, share float64, urgent bool) {
+// Show shows a line, given in several forms from the longest to the shortest, so that a narrow terminal leaves out whole
+// facts and never a part of a figure. On a terminal the longest form that fits is drawn, with a bar before it that stands
+// for share (0 to 1, below 0 for none); elsewhere the first form is written when it differs from the one before, at most
+// every two seconds unless urgent.
+func (d *Display) Show(forms []string, share float64, urgent bool) {
 	if width := d.opt.Width(); width > 0 {
-		d.draw(line, share, width)
+		d.draw(forms, share, width)
 		return
 	}
 	now := d.opt.Now()
+	line := forms[0]
 	if line == d.last || !urgent && now.Sub(d.written) < plainEvery {
 		return
 	}
@@ -49,16 +52,24 @@ func (d *Display) Show(line string, share float64, urgent bool) {
 	_, _ = io.WriteString(d.w, line+"\n")
 }
 
-// barCells is the width of a bar.
-const barCells = 24
+// A bar is long where there is room for it, short on the usual terminal, and left out on a narrow one.
+const (
+	barCells, barWidth           = 24, 100
+	shortBarCells, shortBarWidth = 12, 60
+)
 
-func (d *Display) draw(line string, share float64, width int) {
-	if share >= 0 && width >= 60 {
-		line = bar(share) + " " + line
+func (d *Display) draw(forms []string, share float64, width int) {
+	head := ""
+	switch {
+	case share < 0 || width < shortBarWidth:
+	case width < barWidth:
+		head = bar(share, shortBarCells) + " "
+	default:
+		head = bar(share, barCells) + " "
 	}
 	d.drawn = true
-	// Carriage return, the line, erase to the end of the line.
-	_, _ = io.WriteString(d.w, "\r"+clip(line, width-1)+"\x1b[K")
+	// Carriage return, the line, erase to the end of the line. A full last column would begin a new line.
+	_, _ = io.WriteString(d.w, "\r"+head+fit(forms, width-1-len(head))+"\x1b[K")
 }
 
 // Clear takes a drawn line away.
@@ -69,15 +80,25 @@ func (d *Display) Clear() {
 	}
 }
 
-func bar(share float64) string {
-	full := int(min(max(share, 0), 1) * barCells)
-	return "[" + strings.Repeat("#", full) + strings.Repeat(".", barCells-full) + "]"
+func bar(share float64, cells int) string {
+	full := int(min(max(share, 0), 1) * float64(cells))
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "]"
 }
 
-// clip keeps a line within the terminal, where it could not be drawn over otherwise.
-func clip(line string, width int) string {
-	if utf8.RuneCountInString(line) <= width {
-		return line
+// fit chooses the first form that fits; of one that doesn't, as many whole words as do.
+func fit(forms []string, width int) string {
+	for _, form := range forms {
+		if utf8.RuneCountInString(form) <= width {
+			return form
+		}
 	}
-	return string([]rune(line)[:max(width, 0)])
+	line := ""
+	for _, word := range strings.Fields(forms[len(forms)-1]) {
+		longer := strings.TrimPrefix(line+" "+word, " ")
+		if utf8.RuneCountInString(longer) > width {
+			break
+		}
+		line = longer
+	}
+	return line
 }

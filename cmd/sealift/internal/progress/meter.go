@@ -27,10 +27,17 @@ type sample struct {
 }
 
 // Meter estimates how fast a count grows. Its zero value is ready.
-type Meter struct{ samples []sample }
+type Meter struct {
+	samples []sample
+	// moved is when the count was last seen to change, or first seen.
+	moved time.Time
+}
 
 // Add notes a count. A count that falls, as when a shard is done again, starts the estimate anew.
 func (m *Meter) Add(at time.Time, count int64) {
+	if n := len(m.samples); n == 0 || count != m.samples[n-1].count {
+		m.moved = at
+	}
 	if n := len(m.samples); n > 0 && (count < m.samples[n-1].count || at.Before(m.samples[n-1].at)) {
 		m.samples = m.samples[:0]
 	}
@@ -56,6 +63,14 @@ func (m *Meter) Rate() (rate float64, ok bool) {
 		return 0, false
 	}
 	return float64(last.count-first.count) / took.Seconds(), true
+}
+
+// Still is for how long the count was not seen to change.
+func (m *Meter) Still(now time.Time) time.Duration {
+	if len(m.samples) == 0 {
+		return 0
+	}
+	return max(now.Sub(m.moved), 0)
 }
 
 // Left estimates the time until the count reaches total; ok is false when it can't be told: nothing moves, too little

@@ -67,28 +67,56 @@ func TestElsewhereALineIsWrittenEveryTwoSecondsAtMost(t *testing.T) {
 	var out strings.Builder
 	d := progress.NewDisplay(&out, progress.DisplayOptions{Width: func() int { return 0 }, Now: func() time.Time { return now }})
 	for i, line := range []string{"a", "b", "c", "c", "d", "d"} {
-		d.Show(line, 0.5, i == 1)
+		d.Show([]string{line + " and more", line}, 0.5, i == 1)
 		now = now.Add(time.Second)
 	}
 	d.Clear()
-	if got, want := out.String(), "a\nb\nc\nd\n"; got != want {
+	if got, want := out.String(), "a and more\nb and more\nc and more\nd and more\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestOnATerminalTheLineIsDrawnOverAndFits(t *testing.T) {
 	t.Parallel()
-	var out strings.Builder
-	width := 80
-	d := progress.NewDisplay(&out, progress.DisplayOptions{Width: func() int { return width }})
-	d.Show("half", 0.5, false)
-	d.Show("none", -1, false)
-	width = 8
-	d.Show("名字名字名字名字", 2, false)
-	d.Clear()
-	d.Clear()
-	want := "\r[############............] half\x1b[K\rnone\x1b[K\r名字名字名字名\x1b[K\r\x1b[K"
-	if got := out.String(); got != want {
-		t.Errorf("%q, want %q", got, want)
+	forms := []string{"running: 40%, 1,000 rows of about 2,500, 120 rows/s, about 12s left", "running: 40%, 1,000 rows, about 12s left", "running: 40%"}
+	cases := map[string]struct {
+		width int
+		share float64
+		want  string
+	}{
+		"wide":                          {120, 0.5, "[############............] " + forms[0]},
+		"the usual width":               {80, 0.5, "[######......] " + forms[1]},
+		"the usual width, no bar":       {80, -1, forms[0]},
+		"exactly, the last column free": {len(forms[0]) + 1, -1, forms[0]},
+		"one column less":               {len(forms[0]), -1, forms[1]},
+		"narrow":                        {41, 0.5, forms[1]},
+		"narrower":                      {40, 0.5, forms[2]},
+		"too narrow for any":            {12, 2, "running:"},
+		"too narrow for a word":         {5, 2, ""},
+	}
+	for name, c := range cases {
+		var out strings.Builder
+		d := progress.NewDisplay(&out, progress.DisplayOptions{Width: func() int { return c.width }})
+		d.Show(forms, c.share, false)
+		d.Clear()
+		d.Clear()
+		if got, want := out.String(), "\r"+c.want+"\x1b[K\r\x1b[K"; got != want {
+			t.Errorf("%s:\ngot  %q\nwant %q", name, got, want)
+		}
+	}
+}
+
+func TestACountThatStandsStillIsKnownSinceItLastMoved(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var meter progress.Meter
+	if got := meter.Still(start); got != 0 {
+		t.Errorf("nothing seen: %s", got)
+	}
+	for second, count := range []int64{5, 5, 9, 9, 9, 9} {
+		meter.Add(start.Add(time.Duration(second)*time.Second), count)
+	}
+	if got := meter.Still(start.Add(6 * time.Second)); got != 4*time.Second {
+		t.Errorf("%s, want 4s", got)
 	}
 }

@@ -1,6 +1,5 @@
 // Package token owns the minting of tokens with the embedded cloud's issuer key, for people and tests on one machine.
-// Real deployments have an issuer of their own and never need it. Start reading at Mint. It imports nothing of the
-// project.
+// Real deployments have an issuer of their own and never need it. Start reading at Mint. It imports disk.
 package token
 
 import (
@@ -13,11 +12,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math/big"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"sealift/cmd/sealift/internal/disk"
 )
 
 // The defaults of the embedded cloud.
@@ -86,13 +86,16 @@ func Mint(keyFile string, claims Claims, now time.Time, id string) (string, erro
 	return text, nil
 }
 
+// keyBytesMax bounds a key file.
+const keyBytesMax = 64 << 10
+
 func readKey(path string) (*rsa.PrivateKey, error) {
-	text, err := os.ReadFile(path)
+	text, err := disk.Read(path, keyBytesMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no issuer key at %s; start the embedded cloud once with `make up`, run from the same folder, or name its key with --issuer-key", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the issuer key: %w; only who started the embedded cloud may", err)
+		return nil, fmt.Errorf("%w; only who started the embedded cloud may read its issuer's key", disk.Explain("read", path, err))
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PRIVATE KEY" {
