@@ -10,7 +10,6 @@ import (
 
 	"sealift/shared/definition"
 	"sealift/shared/job"
-	"sealift/shared/limits"
 	"sealift/shared/pipeline"
 )
 
@@ -30,9 +29,9 @@ type operateRoutes struct{ operator pipeline.Operator }
 type applied struct {
 	Name       string          `json:"name"`
 	Version    int64           `json:"version"`
-	SHA256     string          `json:"sha256"`
+	SHA256     string          `json:"sha256,omitempty"`
 	AppliedAt  string          `json:"applied_at"`
-	AppliedBy  string          `json:"applied_by"`
+	AppliedBy  string          `json:"applied_by,omitempty"`
 	Changed    *bool           `json:"changed,omitempty"`
 	Definition json.RawMessage `json:"definition,omitempty"`
 }
@@ -74,17 +73,13 @@ func (h operateRoutes) list(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	records, err := h.operator.List(ctx, r.who, after)
+	records, next, err := h.operator.List(ctx, r.who, after)
 	if err != nil {
 		return response{}, err
 	}
 	shown := make([]applied, 0, len(records))
 	for _, record := range records {
 		shown = append(shown, showDefinition(record))
-	}
-	next := ""
-	if len(records) == limits.JobsPage {
-		next = records[len(records)-1].Name
 	}
 	return response{status: http.StatusOK, body: page("definitions", shown, next)}, nil
 }

@@ -59,7 +59,10 @@ func listingRefusals() []refusal {
 		{"a version that isn't there", "definition-not-found", 404, "", []string{"or not in that version"}, false, get(operator(), "/v1/definitions/orders?version=9")},
 		{"a definition that isn't there", "definition-not-found", 404, "", []string{"the listing of definitions"}, false, get(operator(), "/v1/definitions/odrers")},
 		{"a definition of a name without end", "definition-not-found", 404, "", []string{"1 to 64"}, false, get(operator(), "/v1/definitions/"+strings.Repeat("o", 3000))},
-		{"definitions for one who is no operator", "not-found", 404, "", []string{"no such resource"}, false, get(chief(), "/v1/definitions")},
+		{"a definition that is not for the caller", "definition-not-found", 404, "", []string{"there is no definition"}, false, get(chief(), "/v1/definitions/nosuch")},
+		{"a definition applied by one who is no operator", "not-found", 404, "", []string{"no such resource"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
+			return h.ask(chief(), "PUT", "/v1/definitions/orders", withBody(ordersJSON(h.t)))
+		}},
 		{"a definition with faults", "definition-invalid", bad, "/name", []string{"has faults"}, true, put(`{"name": "Orders", "columns": [{"name": "a", "kind": "text"}]}`)},
 		{"a definition that is no JSON", "definition-invalid", bad, "", []string{"has faults"}, true, put(`name: orders`)},
 		{"a definition and more", "definition-invalid", bad, "", []string{"has faults"}, true, func(h *house) events.APIGatewayV2HTTPResponse { return put(ordersJSON(h.t) + "}")(h) }},

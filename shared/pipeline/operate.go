@@ -85,31 +85,54 @@ func (o Operator) head(ctx context.Context, name string) (job.DefinitionRecord, 
 	return job.DecodeDefinitionRecord(fields)
 }
 
-// Show reads one version of a definition; 0 is the newest.
+// Show reads one version of a definition; 0 is the newest. An operator gets it whole; whoever may ask for its exports gets
+// the newest as far as it concerns them; for everybody else it does not exist.
 func (o Operator) Show(ctx context.Context, who policy.Principal, name string, version int64) (job.DefinitionRecord, error) {
-	if err := o.allowed(who); err != nil {
-		return job.DefinitionRecord{}, err
+	operates := policy.MayOperate(who)
+	if !operates {
+		version = 0
 	}
-	record, _, err := readDefinition(ctx, o.Ledger, name, version)
-	return record, err
+	record, d, err := readDefinition(ctx, o.Ledger, name, version)
+	if err != nil || operates {
+		return record, err
+	}
+	if !policy.MayRequest(who, d) {
+		return job.DefinitionRecord{}, errNoDefinition(name)
+	}
+	return viewed(who, record, d), nil
 }
 
-// List reads the newest version of every definition after the given name, in the order of names.
-func (o Operator) List(ctx context.Context, who policy.Principal, after string) ([]job.DefinitionRecord, error) {
-	if err := o.allowed(who); err != nil {
-		return nil, err
-	}
+// List reads a page of the newest version of every definition that the principal may know, in the order of names, after
+// the given one. The next name is empty on the last page.
+func (o Operator) List(ctx context.Context, who policy.Principal, after string) (records []job.DefinitionRecord, next string, err error) {
 	rows, err := o.Ledger.Rows(ctx, Span{PK: job.DefinitionsPK, From: " ", To: "~", After: after, Limit: limits.JobsPage})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	records := make([]job.DefinitionRecord, 0, len(rows))
 	for _, fields := range rows {
 		record, err := job.DecodeDefinitionRecord(fields)
 		if err != nil {
-			return nil, err
+			return nil, "", err
+		}
+		if len(rows) == limits.JobsPage {
+			next = record.Name
+		}
+		if !policy.MayOperate(who) {
+			d, err := definition.Decode([]byte(record.Body))
+			if err != nil || !policy.MayRequest(who, d) {
+				continue // not theirs to know, whether it can be read or not
+			}
+			record = viewed(who, record, d)
 		}
 		records = append(records, record)
 	}
-	return records, nil
+	return records, next, nil
+}
+
+// viewed is a definition as one who may ask for its exports sees it: nothing of the source, of who applied it, or of
+// columns that they may not see.
+func viewed(who policy.Principal, record job.DefinitionRecord, d definition.Definition) job.DefinitionRecord {
+	return job.DefinitionRecord{
+		Name: record.Name, Version: record.Version, Applied: record.Applied, Body: policy.ViewOf(who, d).Encode(),
+	}
 }

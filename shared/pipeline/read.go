@@ -14,6 +14,11 @@ func errNoJob() error {
 	return &job.Error{Kind: job.NotFound, Code: "job_not_found", Detail: "there is no such export"}
 }
 
+func errNoDefinition(name string) error {
+	return job.Errorf(job.NotFound, "definition_not_found",
+		"there is no definition %q, or not in that version; the listing of definitions names what there is", name)
+}
+
 func readJob(ctx context.Context, ledger Ledger, id string) (job.Job, error) {
 	fields, err := ledger.Row(ctx, job.JobKey(id))
 	if err != nil {
@@ -76,8 +81,7 @@ func readDefinition(ctx context.Context, ledger Ledger, name string, version int
 		return job.DefinitionRecord{}, definition.Definition{}, err
 	}
 	if len(fields) == 0 {
-		return job.DefinitionRecord{}, definition.Definition{}, job.Errorf(job.NotFound, "definition_not_found",
-			"there is no definition %q, or not in that version; the listing of definitions names what there is", name)
+		return job.DefinitionRecord{}, definition.Definition{}, errNoDefinition(name)
 	}
 	record, err := job.DecodeDefinitionRecord(fields)
 	if err != nil {

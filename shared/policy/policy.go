@@ -53,6 +53,27 @@ func MaskFor(p Principal, c definition.Column) definition.MaskKind {
 	return c.Mask.Kind
 }
 
+// ViewOf is the definition as the principal sees it. A masked column can't be filtered, so it shows no comparisons.
+func ViewOf(p Principal, d definition.Definition) definition.View {
+	view := definition.View{
+		Name: d.Name, Title: d.Title, Columns: []definition.ViewColumn{}, Formats: d.Formats, Compressions: d.Compressions,
+		Purposes: d.Purposes, Promise: d.Consistency.Promise, Limits: d.Limits, RequireKey: d.RequireKey,
+	}
+	for _, column := range d.Columns {
+		if !Visible(p, column) {
+			continue
+		}
+		shown := definition.ViewColumn{
+			Name: column.Name, Title: column.Title, Kind: column.Kind, Scale: column.Scale, Ops: column.Ops, Mask: MaskFor(p, column),
+		}
+		if shown.Mask != "" {
+			shown.Ops = nil
+		}
+		view.Columns = append(view.Columns, shown)
+	}
+	return view
+}
+
 // MayReceive reports whether the principal may have a file whose columns carry these masks, by column name: every column
 // exists for the principal now, and none needs a mask that the file lacks.
 func MayReceive(p Principal, d definition.Definition, masks map[string]definition.MaskKind) bool {
