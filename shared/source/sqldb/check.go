@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"slices"
 	"strings"
 
 	"sealift/shared/job"
@@ -14,7 +15,18 @@ func missingTable(q *row.Query) error {
 
 func missingColumns(q *row.Query, names []string) error {
 	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s has no column %s; restore it or apply a new version of the "+
-		"definition", q.Table, strings.Join(names, ", "))
+		"definition", q.Table, onceEach(names))
+}
+
+// onceEach lists names for people: a column may be exported, filtered and part of the key.
+func onceEach(names []string) string {
+	var list []string
+	for _, name := range names {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // mistyped refuses a column whose type can't give its kind.

@@ -22,6 +22,8 @@ const (
 	codeKeyNotIndexed = "source_key_not_indexed"
 	codeKeyNullable   = "source_key_nullable"
 	codeKeyCollation  = "source_key_collation"
+	codeUnitMissing   = "source_unit_missing"
+	codeFormMixed     = "source_form_mixed"
 	codeFilterInvalid = "filter_invalid"
 )
 
@@ -33,20 +35,71 @@ const (
 	faultNull      fault = "is NULL, which a key can't be; declare the column NOT NULL"
 	faultYear      fault = "is a time before year 0001 or after year 9999, or infinite, which no file format can carry; correct the row or export the column as string from a view"
 	faultNotFinite fault = "is NaN or infinite, which no decimal can carry; correct the row or declare the column float64"
-	faultClass     fault = "is stored in a type that can't give the declared kind; correct the row or change the column's kind in the definition"
+	faultClass     fault = "is stored in a type that can't give the declared kind"
+	faultUnit      fault = "is a whole number, and the definition doesn't say what it counts; declare unit: s, ms or us with the column in the definition, the seconds, milliseconds or microseconds since 1970"
+	faultOffset    fault = "is written with an offset from UTC, and text with offsets doesn't sort by time; write the column in UTC, with Z or without a suffix in every row"
+	faultNegative  fault = "is a negative decimal stored as TEXT, which sorts backwards; store the column as INTEGER or choose another key in the definition"
 	faultReal      fault = "is stored as a binary floating-point number, which isn't an exact decimal; store it as TEXT or declare the column float64"
-	faultText      fault = "holds text that isn't a value of the declared kind; correct the row or change the column's kind in the definition"
-	faultForm      fault = "is written in another form than the table's other keys, so their order can't be trusted; rewrite the column in one form"
+	faultText      fault = "holds text that isn't a value of the declared kind"
+	faultForm      fault = "is written in another form than the tenant's first row"
 	faultBig       fault = "is an integer beyond 2^53, which a float64 can't carry exactly; declare the column int64"
 )
 
 // invalidValue refuses one value; place names the row by its key or by its predecessor's.
 func invalidValue(column row.Column, place string, f fault) error {
 	code := codeValueInvalid
-	if f == faultNull {
+	switch f {
+	case faultNull:
 		code = codeKeyNullable
+	case faultUnit:
+		code = codeUnitMissing
+	case faultOffset, faultNegative, faultForm:
+		code = codeFormMixed
 	}
-	return job.Errorf(job.Permanent, code, "column %s (%s) of %s %s", column.Source, column.Kind, place, f)
+	return job.Errorf(job.Permanent, code, "%s", faultMessage(column, place, f))
+}
+
+// faultMessage says where, what, what was expected where that isn't plain, and what to do; never the value.
+func faultMessage(column row.Column, place string, f fault) string {
+	text := fmt.Sprintf("column %s (%s) of %s %s", column.Source, column.Kind, place, f)
+	if f == faultText || f == faultClass {
+		text += "; expected " + expected(column.Kind) + ": correct the row or change the column's kind in the definition"
+	}
+	return text
+}
+
+// expected is what gives a value of the kind.
+func expected(kind row.Kind) string {
+	switch kind {
+	case row.String:
+		return "text"
+	case row.Int64:
+		return "an integer of 64 bits, not stored as text or floating-point"
+	case row.Decimal:
+		return "an integer, or text of digits with an optional minus sign and dot"
+	case row.Float64:
+		return "a number"
+	case row.Bool:
+		return "0, 1, true or false"
+	case row.Date:
+		return "a real date as text YYYY-MM-DD"
+	case row.Timestamp:
+		return "a real time as text YYYY-MM-DD hh:mm:ss (or with T), any fraction, then Z, an offset or nothing, or a whole number with a declared unit"
+	case row.DateTime:
+		return "a real time as text YYYY-MM-DD hh:mm:ss (or with T), any fraction and no zone, or a whole number with a declared unit"
+	case row.JSON:
+		return "a document as text"
+	case row.Bytes:
+		return "bytes or text"
+	}
+	return "a known kind"
+}
+
+// formMixed refuses a key column that is written in two forms.
+func formMixed(q *row.Query, column row.Column, place string, have, want keyForm) error {
+	return job.Errorf(job.Permanent, codeFormMixed, "column %s (%s) of %s is written as %s, and the tenant's first row as %s; what "+
+		"is stored in two forms doesn't sort by value, so rows would be missed: rewrite the column of table %s in one form, "+
+		"every row alike, or export a view that does", column.Source, column.Kind, place, have, want, q.Table)
 }
 
 func rowTooLarge(place string, bytes, max int) error {

@@ -3,7 +3,6 @@ package sqldb
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"sealift/shared/job"
 	"sealift/shared/row"
@@ -115,11 +114,16 @@ func (t *postgresTable) check(q *row.Query) error {
 	}
 	if len(denied) > 0 {
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read column %s of table %s; grant it SELECT on the "+
-			"table", strings.Join(denied, ", "), q.Table)
+			"table", onceEach(denied), q.Table)
 	}
 	// The tenant is compared in the column's own type, whatever that is.
 	for _, column := range sources(q)[1:] {
-		if have := t.columns[column.Source]; !have.gives(column.Kind) {
+		have := t.columns[column.Source]
+		if column.Unit != "" {
+			return queryInvalid("column %s of table %s declares unit %s, which is for whole numbers in a SQLite file, and has type %s; remove "+
+				"the unit, and export whole numbers from a view that casts them, as with to_timestamp", column.Source, q.Table, column.Unit, have.String())
+		}
+		if !have.gives(column.Kind) {
 			return mistyped(q, column, have.String(), typesGiving(column.Kind))
 		}
 	}

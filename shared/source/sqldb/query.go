@@ -295,6 +295,10 @@ func validate(q *row.Query) error {
 		if badName(column.Source) || !column.Kind.Valid() {
 			return queryInvalid("column %q of table %s has no usable source name or kind (%q)", column.Source, q.Table, column.Kind)
 		}
+		if column.Unit != "" && (!column.Kind.Timed() || column.Unit.Digits() == 0 && column.Unit != row.Seconds) {
+			return queryInvalid("column %s of table %s has kind %s and unit %q; only timestamp and datetime columns have a unit, and it is "+
+				"s, ms or us", column.Source, q.Table, column.Kind, column.Unit)
+		}
 	}
 	return nil
 }

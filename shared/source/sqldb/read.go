@@ -46,6 +46,22 @@ func refuseTwin(q *row.Query, b *row.Batch, at int) error {
 	return keyNotUnique(q, b.Key(at, len(q.Key)))
 }
 
+// unread stands for a value that can't be read in a key that names a row.
+const unread = "?"
+
+// rowPlace names a row by its number in the table, where it has one, and by its key.
+type rowPlace struct {
+	rowid string
+	key   row.Key
+}
+
+func (p rowPlace) String() string {
+	if p.rowid == "" {
+		return placeAt(p.key)
+	}
+	return "the row with rowid " + p.rowid + " and key " + p.key.String()
+}
+
 // placeAt names a row by its key, placeAfter by the part of a key that could be read.
 func placeAt(key row.Key) string { return "the row with key " + key.String() }
 

@@ -11,6 +11,21 @@
 // file if its shard has not been read past it, a row deleted meanwhile is missing, and an updated row appears as it
 // was when its batch was read; a definition that can't live with that must freeze its business time further back.
 //
+// SQLite lets every row hold any type, so its rules are told by what is stored and nothing is guessed:
+//
+//	stored in a time column   INTEGER                          TEXT
+//	timestamp, datetime       in the column's unit, s, ms, us;  YYYY-MM-DD, a space or T, hh:mm:ss, any fraction; for a
+//	                          source_unit_missing without one   timestamp then Z, an offset, or nothing, which is UTC
+//	the same in the key       numbers in every row              one layout in every row: the same separator, digits of
+//	                                                            fraction and suffix, Z or none; no offset
+//	date                      refused                           YYYY-MM-DD
+//	decimal in the key        numbers in every row              one count of digits before and behind the dot, no minus
+//
+// Plan proves the layout of the key with one pass over the tenant's index entries and refuses a second one with
+// source_form_mixed; otherwise rows would sort to the wrong side of a span's bounds and be missing from the file. REAL
+// gives a float64 and nothing else. What isn't of a column's kind ends the export with the row's number and key, also
+// where a filter would have to judge it; the kinds are listed at appendSQLite.
+//
 // Start reading at Open, then query.go (the text of every statement) and plan.go; sqlite*.go and postgres*.go are the
 // two dialects. It imports row, job, limits, source and the two drivers.
 package sqldb

@@ -21,8 +21,10 @@ type sqliteSource struct {
 	// numbered says that the key's last column is the row's own number.
 	numbered bool
 	view     bool
-	zone     *zone
-	named    string
+	// rowid is the name under which rows have a number, "" where they have none.
+	rowid string
+	zone  *zone
+	named string
 	// values and scratch are reused from row to row.
 	values  []sqliteValue
 	scratch []byte
@@ -71,7 +73,7 @@ func (s *sqliteSource) Read(ctx context.Context, q row.Query, r row.Range, after
 		}
 		list, index := fields(&q)
 		reader := newSQLiteReader(s, &q, index, limit, b)
-		return s.rows(ctx, &q, list, false, limit.Rows+1, readScope(&q, r, after), reader.row)
+		return s.rows(ctx, &q, s.withNumber(list), false, limit.Rows+1, readScope(&q, r, after), reader.row)
 	})
 	if err != nil {
 		b.Reset(len(q.Columns) + len(q.Key))
@@ -93,7 +95,8 @@ func (s *sqliteSource) within(ctx context.Context, q *row.Query, work func(ctx c
 	return nil
 }
 
-// prepareQuery loads the zone and learns the form of the key columns from the tenant's first row.
+// prepareQuery loads the zone and learns the form of the key columns from the tenant's first row. The last row has to be
+// in it too: a form that has changed since the plan, for all rows, some or the latest, gives the same rows or an error.
 func (s *sqliteSource) prepareQuery(ctx context.Context, q *row.Query) error {
 	if s.zone == nil || s.named != q.Zone {
 		z, err := newZone(q.Zone)
@@ -102,7 +105,11 @@ func (s *sqliteSource) prepareQuery(ctx context.Context, q *row.Query) error {
 		}
 		s.zone, s.named = z, q.Zone
 	}
-	shape := strings.Join([]string{q.Table, q.TenantColumn.Source, q.Tenant, keyNames(q)}, "\x00")
+	parts := []string{q.Table, q.TenantColumn.Source, q.Tenant}
+	for _, column := range q.Key {
+		parts = append(parts, column.Source, string(column.Kind), string(column.Unit))
+	}
+	shape := strings.Join(parts, "\x00")
 	if s.shape == shape {
 		return nil
 	}
@@ -110,10 +117,13 @@ func (s *sqliteSource) prepareQuery(ctx context.Context, q *row.Query) error {
 	if err != nil {
 		return err
 	}
-	s.view = table.view
+	s.view, s.rowid = table.view, table.number
 	s.numbered = len(q.Key) > 1 && strings.EqualFold(q.Key[len(q.Key)-1].Source, table.rowid)
 	s.shape, s.forms = shape, make([]keyForm, len(q.Key))
 	key, err := s.keyAt(ctx, q, scope{}, false)
+	if err == nil && key != nil {
+		_, err = s.keyAt(ctx, q, scope{}, true)
+	}
 	if err != nil || key == nil {
 		s.shape = ""
 	}
@@ -149,7 +159,7 @@ func (s *sqliteSource) rows(ctx context.Context, q *row.Query, fields string, de
 
 // keyAt returns the first or last key of the scope, nil when it is empty.
 func (s *sqliteSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (key row.Key, err error) {
-	err = s.rows(ctx, q, keyFields(q), last, 1, sc, func(row *sqliteStmt) (bool, error) {
+	err = s.rows(ctx, q, s.withNumber(keyFields(q)), last, 1, sc, func(row *sqliteStmt) (bool, error) {
 		key, err = s.readKey(q, row)
 		return false, err
 	})
@@ -160,12 +170,46 @@ func (s *sqliteSource) keyAt(ctx context.Context, q *row.Query, sc scope, last b
 func (s *sqliteSource) readKey(q *row.Query, st *sqliteStmt) (row.Key, error) {
 	key := make(row.Key, 0, len(q.Key))
 	for i, column := range q.Key {
-		text, wrong := s.forms[i].appendKey(s.scratch[:0], st.value(i), column.Kind, utcZone())
+		text, wrong := s.forms[i].appendKey(s.scratch[:0], st.value(i), column, utcZone())
 		if wrong != faultNone {
-			return nil, invalidValue(column, placeAfter(key), wrong)
+			place := rowPlace{rowid: s.rowNumber(st, len(q.Key))}
+			for k := range q.Key {
+				stored := unread
+				if k != i {
+					stored = string(st.value(k).asText())
+				}
+				place.key = append(place.key, stored)
+			}
+			return nil, s.keyFault(q, i, st.value(i), place, wrong)
 		}
 		s.scratch = text
 		key = append(key, string(text))
 	}
 	return key, nil
+}
+
+// withNumber adds the row's number to a select list, for errors to name the row by.
+func (s *sqliteSource) withNumber(fields string) string {
+	if s.rowid == "" {
+		return fields
+	}
+	return fields + ", t." + s.rowid
+}
+
+// rowNumber reads what withNumber added behind the first count fields.
+func (s *sqliteSource) rowNumber(st *sqliteStmt, count int) string {
+	if s.rowid == "" {
+		return ""
+	}
+	return string(st.value(count).asText())
+}
+
+// keyFault refuses what key column i holds.
+func (s *sqliteSource) keyFault(q *row.Query, i int, v sqliteValue, place rowPlace, wrong fault) error {
+	mixed := wrong == faultForm || wrong == faultOffset && s.forms[i].known
+	if !mixed {
+		return invalidValue(q.Key[i], place.String(), wrong)
+	}
+	have, _ := formOf(v, q.Key[i])
+	return formMixed(q, q.Key[i], place.String(), have, s.forms[i])
 }

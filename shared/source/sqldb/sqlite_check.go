@@ -12,7 +12,9 @@ type sqliteTable struct {
 	view    bool
 	columns map[string]sqliteColumn
 	// rowid is the column that is the row's own number, "" when there is none.
-	rowid   string
+	rowid string
+	// number is a name for the row's own number that no column takes, "" where rows have none.
+	number  string
 	indexes []sqliteIndex
 }
 
@@ -65,7 +67,8 @@ func (x sqliteIndex) leads(q *row.Query) bool {
 // Check implements source.Source. Declared types are only hints in SQLite, so a column's existence is what is checked
 // of it; its values are checked as they are read. A key column must be NOT NULL (or the INTEGER PRIMARY KEY), compare
 // bytewise when it is text, and an index must begin with the tenant and the first key column, or with that column: each
-// batch would sort the table otherwise. A view can't declare any of this; Plan searches it for NULL keys instead, once.
+// batch would sort the table otherwise. A time that the tenant's first or last row holds as a number needs a unit. A view
+// can't declare any of this and sorts its rows to find the first; Plan searches it for NULL keys instead, once.
 func (s *sqliteSource) Check(ctx context.Context, q row.Query) error {
 	if err := validate(&q); err != nil {
 		return err
@@ -81,7 +84,10 @@ func (s *sqliteSource) Check(ctx context.Context, q row.Query) error {
 		if table.view {
 			return nil
 		}
-		return s.checkCollations(&q)
+		if err := s.checkCollations(&q); err != nil {
+			return err
+		}
+		return s.checkUnits(ctx, &q)
 	})
 }
 
@@ -165,13 +171,19 @@ func (s *sqliteSource) describe(ctx context.Context, q *row.Query) (*sqliteTable
 
 // describeKind tells tables from views and finds out whether the INTEGER PRIMARY KEY is the row's own number.
 func (s *sqliteSource) describeKind(ctx context.Context, t *sqliteTable, keys int, args []arg) error {
-	own := false
+	own, kind := false, ""
 	err := s.conn.rows(ctx, statement{
-		text: "SELECT type = 'view', wr FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND schema = ?2 COLLATE NOCASE", args: args,
+		text: "SELECT type, wr FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND schema = ?2 COLLATE NOCASE", args: args,
 	}, func(st *sqliteStmt) (bool, error) {
-		t.view, own = st.value(0).integer != 0, st.value(1).integer == 0
+		kind = string(st.value(0).asText())
+		t.view, own = kind == "view", st.value(1).integer == 0
 		return false, nil
 	})
+	for _, name := range []string{"oid", "_rowid_", "rowid"} {
+		if _, taken := t.columns[name]; !taken && own && kind == "table" {
+			t.number = name
+		}
+	}
 	if keys != 1 || !own {
 		t.rowid = ""
 		return err

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -13,11 +14,11 @@ import (
 
 // orderFunction is the name of the SQL function that this package gives its own connections:
 //
-//	sealift_order(kind, value, column, key…)
+//	sealift_order(kind, unit, value, column, rowid, key…)
 //
-// It turns a decimal or a time, however it is written, into text that sorts bytewise as the values do and is equal for
-// equal values. NULL stays NULL. A value that isn't of the kind fails the statement with the row's key, so that a
-// filter never drops a row that it could not judge.
+// It turns a decimal, a date or a time, however it is written, into text that sorts bytewise as the values do and is
+// equal for equal values. NULL stays NULL. A value that isn't of the kind fails the statement with the row's number and
+// key, so that a filter never drops a row that it could not judge.
 const orderFunction = "sealift_order"
 
 func (c *sqliteConn) registerOrder() error {
@@ -38,41 +39,58 @@ func (c *sqliteConn) registerOrder() error {
 }
 
 // orderExpression is the SQL of one column in its sorting form.
-func orderExpression(q *row.Query, column row.Column) string {
-	return fmt.Sprintf("%s('%s', %s, %s, %s)", orderFunction, column.Kind, quoteColumn(column),
-		"'"+string(bytes.ReplaceAll([]byte(column.Source), []byte("'"), []byte("''")))+"'", keyFields(q))
+func (s *sqliteSource) orderExpression(q *row.Query, column row.Column) string {
+	rowid := "NULL"
+	if s.rowid != "" {
+		rowid = "t." + s.rowid
+	}
+	var key strings.Builder
+	for _, k := range q.Key {
+		if k.Source == column.Source {
+			// An error names the row and never the value.
+			key.WriteString(", '" + unread + "'")
+		} else {
+			key.WriteString(", " + quoteColumn(k))
+		}
+	}
+	return fmt.Sprintf("%s('%s', '%s', %s, '%s', %s%s)", orderFunction, column.Kind, column.Unit, quoteColumn(column),
+		strings.ReplaceAll(column.Source, "'", "''"), rowid, key.String())
 }
 
 // orderValue is the function's body. It keeps no state and reads only its arguments.
 func orderValue(tls *libc.TLS, call uintptr, count int32, handles uintptr) {
 	table := unsafe.Slice((*uintptr)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(handles, int(count)*8)))), count)
-	value := readValue(tls, table[1])
+	value := readValue(tls, table[2])
 	if value.class == sqlite3.SQLITE_NULL {
 		sqlite3.Xsqlite3_result_null(tls, call)
 		return
 	}
-	kind := row.Kind(readValue(tls, table[0]).bytes)
-	if sorted, wrong := sortingForm(value, kind); wrong == faultNone {
+	column := row.Column{Kind: row.Kind(readValue(tls, table[0]).bytes), Unit: row.Unit(readValue(tls, table[1]).bytes)}
+	sorted, wrong := sortingForm(value, column)
+	if wrong == faultNone {
 		resultText(tls, call, sorted)
-	} else {
-		column := row.Column{Source: string(readValue(tls, table[2]).bytes), Kind: kind}
-		key := row.Key{}
-		for _, handle := range table[3:] {
-			key = append(key, string(readValue(tls, handle).asText()))
-		}
-		message, err := libc.CString(orderFault(column, key, wrong))
-		if err != nil {
-			sqlite3.Xsqlite3_result_error_nomem(tls, call)
-			return
-		}
-		sqlite3.Xsqlite3_result_error(tls, call, message, -1)
-		sqlite3.Xsqlite3_result_error_code(tls, call, sqlite3.SQLITE_MISMATCH)
-		libc.Xfree(tls, message)
+		return
 	}
-}
-
-func orderFault(column row.Column, key row.Key, wrong fault) string {
-	return fmt.Sprintf("column %s (%s) of the row with key %s %s", column.Source, column.Kind, key, wrong)
+	column.Source = string(readValue(tls, table[3]).bytes)
+	place := rowPlace{}
+	if number := readValue(tls, table[4]); number.class != sqlite3.SQLITE_NULL {
+		place.rowid = string(number.asText())
+	}
+	for _, handle := range table[5:] {
+		place.key = append(place.key, string(readValue(tls, handle).asText()))
+	}
+	code := int32(sqlite3.SQLITE_MISMATCH)
+	if wrong == faultUnit {
+		code = sqlite3.SQLITE_CONSTRAINT_DATATYPE
+	}
+	message, err := libc.CString(faultMessage(column, place.String(), wrong))
+	if err != nil {
+		sqlite3.Xsqlite3_result_error_nomem(tls, call)
+		return
+	}
+	sqlite3.Xsqlite3_result_error(tls, call, message, -1)
+	sqlite3.Xsqlite3_result_error_code(tls, call, code)
+	libc.Xfree(tls, message)
 }
 
 func resultText(tls *libc.TLS, call uintptr, text []byte) {
@@ -85,13 +103,13 @@ func resultText(tls *libc.TLS, call uintptr, text []byte) {
 	libc.Xfree(tls, copied)
 }
 
-// sortingForm writes v of kind so that bytewise order is the order of the values.
-func sortingForm(v sqliteValue, kind row.Kind) ([]byte, fault) {
-	canonical, wrong := appendSQLite(nil, v, kind, utcZone())
-	if wrong != faultNone {
-		return nil, wrong
+// sortingForm writes v so that bytewise order is the order of the values.
+func sortingForm(v sqliteValue, column row.Column) ([]byte, fault) {
+	canonical, wrong := appendSQLite(nil, v, column, utcZone())
+	if wrong != faultNone || !column.Kind.Timed() && column.Kind != row.Decimal {
+		return canonical, wrong
 	}
-	return sortingText(string(canonical), kind), faultNone
+	return sortingText(string(canonical), column.Kind), faultNone
 }
 
 // sortingText does the same for canonical text. A decimal becomes its sign, the count of whole digits, the digits and

@@ -20,6 +20,8 @@ type sqliteReader struct {
 	limit  source.Limit
 	batch  *row.Batch
 	utc    *zone
+	// statement stands on the current row.
+	statement *sqliteStmt
 }
 
 func newSQLiteReader(s *sqliteSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *sqliteReader {
@@ -33,6 +35,7 @@ func newSQLiteReader(s *sqliteSource, q *row.Query, index []int, limit source.Li
 // row takes the statement's current row. The row behind a full batch is only looked at: with the same key as its
 // predecessor it would be lost behind the cursor.
 func (r *sqliteReader) row(st *sqliteStmt) (more bool, err error) {
+	r.statement = st
 	values := r.source.values[:0]
 	for field := range r.width {
 		values = append(values, st.value(field))
@@ -47,7 +50,7 @@ func (r *sqliteReader) row(st *sqliteStmt) (more bool, err error) {
 		return false, r.lookAhead(rows - 1)
 	}
 	if size > limits.RowBytesMax {
-		return false, rowTooLarge(r.place(), size, limits.RowBytesMax)
+		return false, rowTooLarge(r.place("").String(), size, limits.RowBytesMax)
 	}
 	for i, column := range r.query.Columns {
 		if err := r.append(values[r.index[i]], column); err != nil {
@@ -67,11 +70,11 @@ func (r *sqliteReader) append(v sqliteValue, column row.Column) error {
 	}
 	wrong := faultNone
 	r.batch.AppendFunc(func(dst []byte) []byte {
-		dst, wrong = appendSQLite(dst, v, column.Kind, r.source.zone)
+		dst, wrong = appendSQLite(dst, v, column, r.source.zone)
 		return dst
 	})
 	if wrong != faultNone {
-		return invalidValue(column, r.place(), wrong)
+		return invalidValue(column, r.place(column.Source).String(), wrong)
 	}
 	return nil
 }
@@ -81,11 +84,11 @@ func (r *sqliteReader) appendKey() error {
 		v := r.keyValue(k)
 		wrong := faultNone
 		r.batch.AppendFunc(func(dst []byte) []byte {
-			dst, wrong = r.source.forms[k].appendKey(dst, v, column.Kind, r.utc)
+			dst, wrong = r.source.forms[k].appendKey(dst, v, column, r.utc)
 			return dst
 		})
 		if wrong != faultNone {
-			return invalidValue(column, r.place(), wrong)
+			return r.source.keyFault(r.query, k, v, r.place(column.Source), wrong)
 		}
 	}
 	return nil
@@ -94,9 +97,9 @@ func (r *sqliteReader) appendKey() error {
 // lookAhead refuses the current row when it has the key of row last.
 func (r *sqliteReader) lookAhead(last int) error {
 	for k, column := range r.query.Key {
-		text, wrong := r.source.forms[k].appendKey(r.source.scratch[:0], r.keyValue(k), column.Kind, r.utc)
+		text, wrong := r.source.forms[k].appendKey(r.source.scratch[:0], r.keyValue(k), column, r.utc)
 		if wrong != faultNone {
-			return invalidValue(column, r.place(), wrong)
+			return r.source.keyFault(r.query, k, r.keyValue(k), r.place(column.Source), wrong)
 		}
 		r.source.scratch = text
 		before, _ := r.batch.Value(last, len(r.query.Columns)+k)
@@ -111,11 +114,15 @@ func (r *sqliteReader) keyValue(k int) sqliteValue {
 	return r.source.values[r.index[len(r.query.Columns)+k]]
 }
 
-// place names the current row by what is stored in its key.
-func (r *sqliteReader) place() string {
-	key := row.Key{}
-	for k := range r.query.Key {
-		key = append(key, string(r.keyValue(k).asText()))
+// place names the current row; the column hidden is the one that can't be read.
+func (r *sqliteReader) place(hidden string) rowPlace {
+	p := rowPlace{rowid: r.source.rowNumber(r.statement, r.width)}
+	for k, column := range r.query.Key {
+		text := unread
+		if column.Source != hidden {
+			text = string(r.keyValue(k).asText())
+		}
+		p.key = append(p.key, text)
 	}
-	return placeAt(key)
+	return p
 }

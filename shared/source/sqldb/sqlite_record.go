@@ -65,7 +65,7 @@ func (s *sqliteSource) separatorKey(q *row.Query, tree *btree, entry []byte) row
 	}
 	key := make(row.Key, 0, tree.prefix)
 	for i, v := range values[1:] {
-		text, wrong := s.forms[i].appendKey(s.scratch[:0], v, q.Key[i].Kind, utcZone())
+		text, wrong := s.forms[i].appendKey(s.scratch[:0], v, q.Key[i], utcZone())
 		if wrong != faultNone {
 			return nil
 		}

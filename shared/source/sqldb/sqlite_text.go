@@ -64,17 +64,22 @@ func (s *sqliteSource) time(b *builder, op, canonical string) (string, error) {
 	if op == ">=" {
 		f.Op = row.GreaterEqual
 	}
-	leading := b.query.Key[0].Source == column.Source && b.query.Key[0].Kind == column.Kind
-	if leading && s.forms[0].known && (column.Kind == row.Timestamp || column.Kind == row.DateTime) {
-		if err := checkValue(f, canonical); err != nil {
-			return "", err
-		}
-		at, _ := parseInstant(canonical)
-		return s.forms[0].timeCondition(b, column, op, at), nil
+	if !timeLeads(b.query) || !s.forms[0].known {
+		return s.filter(b, f)
 	}
-	return s.filter(b, f)
+	if err := checkValue(f, canonical); err != nil {
+		return "", err
+	}
+	if column.Kind == row.Date {
+		return quoteColumn(column) + " " + op + " " + b.bind(arg{text: canonical}), nil
+	}
+	at, _ := parseInstant(canonical)
+	return s.forms[0].timeCondition(b, column, op, at), nil
 }
 
+// filter compares values, not what happens to be stored: where another class of value stands in the column, the
+// sorting form ends the statement, because SQLite would order it below or above every value of the kind and so drop the
+// row in silence.
 func (s *sqliteSource) filter(b *builder, f row.Filter) (string, error) {
 	name := quoteColumn(f.Column)
 	left := name
@@ -84,10 +89,16 @@ func (s *sqliteSource) filter(b *builder, f row.Filter) (string, error) {
 	case row.Bytes:
 		left = "CAST(" + name + " AS BLOB)"
 	case row.Bool:
-		left = "CASE " + name + " WHEN 1 THEN 1 WHEN 'true' THEN 1 WHEN 0 THEN 0 WHEN 'false' THEN 0 END"
-	case row.Decimal, row.Timestamp, row.DateTime:
-		left = orderExpression(b.query, f.Column)
-	case row.Int64, row.Float64, row.Date, row.JSON:
+		left = "CASE " + name + " WHEN 1 THEN 1 WHEN 'true' THEN 1 WHEN 0 THEN 0 WHEN 'false' THEN 0 ELSE " +
+			s.orderExpression(b.query, f.Column) + " END"
+	case row.Int64:
+		left = "CASE typeof(" + name + ") WHEN 'integer' THEN " + name + " ELSE " + s.orderExpression(b.query, f.Column) + " END"
+	case row.Float64:
+		left = "CASE WHEN typeof(" + name + ") IN ('real', 'integer') THEN " + name + " ELSE " +
+			s.orderExpression(b.query, f.Column) + " END"
+	case row.Decimal, row.Timestamp, row.DateTime, row.Date:
+		left = s.orderExpression(b.query, f.Column)
+	case row.JSON:
 	}
 	return compare(f, left, func(value string) (string, error) {
 		if err := checkValue(f, value); err != nil {
@@ -137,6 +148,9 @@ func sqliteFailure(outer, bounded context.Context, q *row.Query, err error) erro
 		return job.Errorf(job.Transient, codeUnavailable, "reading table %s was interrupted; try again", q.Table)
 	case sqlite3.SQLITE_MISMATCH:
 		return job.Errorf(job.Permanent, codeValueInvalid, "%s", failure.message)
+	case sqlite3.SQLITE_CONSTRAINT:
+		// A reader violates no constraint: this code carries the missing unit out of orderValue.
+		return job.Errorf(job.Permanent, codeUnitMissing, "%s", failure.message)
 	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_RANGE:
 		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names (%s); restore it "+
 			"or apply a new version of the definition", q.Table, failure.message)

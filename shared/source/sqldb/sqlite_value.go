@@ -31,7 +31,7 @@ func (v sqliteValue) size() int {
 	return len(v.bytes)
 }
 
-// appendSQLite writes v as canonical text of kind. The rules, since SQLite lets any column hold any class:
+// appendSQLite writes v as canonical text of the column's kind. The rules, since SQLite lets any column hold any class:
 //
 //	string     TEXT as it is, BLOB as text of unchecked encoding, INTEGER as digits
 //	int64      INTEGER
@@ -39,14 +39,14 @@ func (v sqliteValue) size() int {
 //	float64    REAL, or INTEGER up to 2^53
 //	bool       INTEGER 0 and 1, TEXT true and false
 //	date       TEXT YYYY-MM-DD
-//	timestamp  TEXT YYYY-MM-DD hh:mm:ss (or T), any fraction, then Z, an offset or nothing (UTC); INTEGER is Unix milliseconds
-//	datetime   TEXT YYYY-MM-DD hh:mm:ss (or T), any fraction, no zone
+//	timestamp  TEXT YYYY-MM-DD hh:mm:ss (or T), any fraction, then Z, an offset or nothing (UTC); INTEGER in the column's unit
+//	datetime   TEXT YYYY-MM-DD hh:mm:ss (or T), any fraction, no zone; INTEGER in the column's unit, as the wall clock of UTC
 //	json       TEXT
 //	bytes      BLOB or TEXT
 //
 // Everything else is a fault. NULL is the caller's.
-func appendSQLite(dst []byte, v sqliteValue, kind row.Kind, z *zone) ([]byte, fault) {
-	switch kind {
+func appendSQLite(dst []byte, v sqliteValue, column row.Column, z *zone) ([]byte, fault) {
+	switch column.Kind {
 	case row.String:
 		switch v.class {
 		case sqlite3.SQLITE_TEXT, sqlite3.SQLITE_BLOB:
@@ -81,8 +81,11 @@ func appendSQLite(dst []byte, v sqliteValue, kind row.Kind, z *zone) ([]byte, fa
 		}
 		return append(dst, v.bytes...), faultNone
 	case row.Timestamp:
-		return appendSQLiteInstant(dst, v, z)
+		return appendSQLiteInstant(dst, v, column.Unit, z)
 	case row.DateTime:
+		if v.class == sqlite3.SQLITE_INTEGER {
+			return appendCounted(dst, v.integer, column.Unit, nil)
+		}
 		if v.class != sqlite3.SQLITE_TEXT {
 			return dst, faultClass
 		}
@@ -136,19 +139,10 @@ func appendSQLiteBool(dst []byte, v sqliteValue) ([]byte, fault) {
 	return dst, faultClass
 }
 
-func appendSQLiteInstant(dst []byte, v sqliteValue, z *zone) ([]byte, fault) {
+func appendSQLiteInstant(dst []byte, v sqliteValue, unit row.Unit, z *zone) ([]byte, fault) {
 	switch v.class {
 	case sqlite3.SQLITE_INTEGER:
-		seconds := floorDiv(v.integer, 1000)
-		if seconds < -1<<40 || seconds > 1<<40 {
-			return dst, faultYear
-		}
-		milli := int(v.integer - seconds*1000)
-		fraction := [3]byte{byte('0' + milli/100), byte('0' + milli/10%10), byte('0' + milli%10)}
-		if out, ok := z.append(dst, seconds, fraction[:]); ok {
-			return out, faultNone
-		}
-		return dst, faultYear
+		return appendCounted(dst, v.integer, unit, z)
 	case sqlite3.SQLITE_TEXT:
 		c, _, rest, ok := parseCivil(v.bytes)
 		if !ok {
@@ -164,6 +158,38 @@ func appendSQLiteInstant(dst []byte, v sqliteValue, z *zone) ([]byte, fault) {
 		return dst, faultYear
 	}
 	return dst, faultClass
+}
+
+// appendCounted writes the time that is n units after 1970 with the unit's own precision: as an instant in the zone, or
+// as the wall clock of UTC where z is nil. A number without a unit could be any time.
+func appendCounted(dst []byte, n int64, unit row.Unit, z *zone) ([]byte, fault) {
+	if unit == "" {
+		return dst, faultUnit
+	}
+	per := perSecond(unit)
+	seconds := floorDiv(n, per)
+	if seconds < -1<<40 || seconds > 1<<40 {
+		return dst, faultYear
+	}
+	var room [6]byte
+	fraction := room[:unit.Digits()]
+	rest := n - seconds*per
+	for i := len(fraction) - 1; i >= 0; i-- {
+		fraction[i] = byte('0' + rest%10)
+		rest /= 10
+	}
+	if z != nil {
+		if out, ok := z.append(dst, seconds, fraction); ok {
+			return out, faultNone
+		}
+		return dst, faultYear
+	}
+	c := civilOf(seconds)
+	if c.year < 1 || c.year > 9999 {
+		return dst, faultYear
+	}
+	c.fraction = fraction
+	return c.append(dst, 'T'), faultNone
 }
 
 // appendFloat writes the shortest text that reads back to v, with an exponent below 1e-4 and from 1e15 on, as
