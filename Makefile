@@ -7,7 +7,7 @@ FUNCTIONS := create query cancel plan-shards process-shard finalize sign-downloa
 SOURCES := $(shell find cmd functions shared localstack -name '*.go' 2>/dev/null) go.mod go.sum localstack/go.mod localstack/go.sum
 export CGO_ENABLED ?= 0
 
-.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench bench-localstack golden clean
+.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench-localstack golden clean
 
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +29,7 @@ bin/.built: $(SOURCES)
 
 lint: ## Check style, layers and house rules.
 	@infra/setup.sh lint
-	@unformatted=$$(gofmt -l cmd functions shared localstack bench); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
 	@.tools/bin/golangci-lint run ./...
 	@cd localstack && ../.tools/bin/golangci-lint run --config ../.golangci.yml ./...
 
@@ -72,4 +72,7 @@ ci: lint check test ## What continuous integration runs.
 	@$(MAKE) --no-print-directory demo ROWS=200000
 
 clean: ## Remove what was built and the embedded cloud's data.
+	@for lock in .sealift/data/lock .sealift/demo/data/lock; do \
+	  [ ! -e $$lock ] || flock -n $$lock true || { echo "the embedded cloud is running on $${lock%/lock}: stop it first"; exit 1; }; \
+	done
 	@rm -rf bin .sealift

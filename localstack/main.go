@@ -38,6 +38,7 @@ const usage = `localstack is the embedded cloud.
 
   localstack serve   run a template: services, functions, queues, schedules, HTTP API
   localstack deploy  make a template's resources at another endpoint
+  localstack connect tell a running cloud where a source is
   localstack demo    one export from nothing to a verified file
   localstack up      the demo's set-up, running until Ctrl-C
 
@@ -62,6 +63,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = serve(ctx, args[1:], stdout, stderr)
 	case "deploy":
 		err = deployTo(ctx, args[1:], stdout, stderr)
+	case "connect":
+		err = connect(ctx, args[1:], stdout, stderr)
 	case "demo":
 		err = show(ctx, "demo", args[1:], stdout, stderr, demo.Run)
 	case "up":

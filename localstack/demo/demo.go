@@ -18,11 +18,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
-
 	"sealift/localstack/cloud"
+	"sealift/localstack/connection"
 )
 
 // Config says how large the show is and where it happens.
@@ -123,7 +120,7 @@ func open(ctx context.Context, cfg Config) (*stage, error) {
 		return nil, err
 	}
 	s.say("The embedded cloud runs: API %s, AWS services %s.", s.cloud.API(), s.cloud.Endpoint())
-	if err := s.connect(ctx, "sqlite://"+path); err != nil {
+	if err := connection.Put(ctx, cloud.AWSConfig(s.cloud.Endpoint(), cfg.Cloud.Region), cfg.Cloud.StackName, "demo", "sqlite://"+path); err != nil {
 		return nil, errors.Join(err, s.cloud.Close())
 	}
 	operator, err := s.token(ctx, "--tenant", "operations", "--subject", "demo-operator", "--role", "sealift:operator")
@@ -151,21 +148,6 @@ func (s *stage) table(ctx context.Context, path string) error {
 	})
 }
 
-// connect stores the table's address as the secret that the definition's connection names.
-func (s *stage) connect(ctx context.Context, dsn string) error {
-	client := secretsmanager.NewFromConfig(cloud.AWSConfig(s.cloud.Endpoint(), s.cfg.Cloud.Region))
-	name := s.cfg.Cloud.StackName + "/connections/demo"
-	_, err := client.CreateSecret(ctx, &secretsmanager.CreateSecretInput{Name: aws.String(name), SecretString: aws.String(dsn)})
-	var exists *types.ResourceExistsException
-	if errors.As(err, &exists) {
-		_, err = client.PutSecretValue(ctx, &secretsmanager.PutSecretValueInput{SecretId: aws.String(name), SecretString: aws.String(dsn)})
-	}
-	if err != nil {
-		return fmt.Errorf("store the connection %s: %w", name, err)
-	}
-	return nil
-}
-
 func (s *stage) issuer() string    { return s.cloud.Endpoint() + "/_issuer" }
 func (s *stage) issuerKey() string { return filepath.Join(s.cloud.DataDir(), "issuer", "key.pem") }
 
@@ -179,7 +161,7 @@ func (s *stage) token(ctx context.Context, args ...string) (string, error) {
 func (s *stage) sealift(ctx context.Context, token string, want bool, args ...string) ([]byte, error) {
 	program := filepath.Join(s.cfg.Root, "bin", "sealift")
 	if !want || args[0] != "token" {
-		s.say("$ sealift %s", strings.Join(args, " "))
+		s.say("$ sealift %s", quoted(args))
 	}
 	command := exec.CommandContext(ctx, program, args...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -194,6 +176,18 @@ func (s *stage) sealift(ctx context.Context, token string, want bool, args ...st
 		return nil, fmt.Errorf("sealift %s %s: %w", args[0], args[1], err)
 	}
 	return out.Bytes(), nil
+}
+
+// quoted joins words as one would type them.
+func quoted(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = arg
+		if strings.ContainsAny(arg, " \"$&|<>'") {
+			words[i] = "'" + strings.ReplaceAll(arg, "'", "'\\''") + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // functionStats is what the cloud knows of a function.
