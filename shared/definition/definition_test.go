@@ -65,6 +65,7 @@ func TestEveryFaultIsReportedWithItsPlaceAndWhatIsAllowed(t *testing.T) {
 		{"an unknown comparison", `["eq"]`, `["like"]`, "/columns/0/filter/0", "eq"},
 		{"no key", `[{"name": "placed_at", "kind": "timestamp"}, {"name": "id", "kind": "int64"}]`, `[]`, "/source/key", "unique order"},
 		{"a key without order", `{"name": "id", "kind": "int64"}]`, `{"name": "id", "kind": "float64"}]`, "/source/key/1/kind", "order"},
+		{"no kind", `"kind": "decimal", "scale": 2`, `"title": "x"`, "/columns/1/kind", "is missing; allowed are string"},
 		{"no promise", `"promise": "as read"`, `"promise": ""`, "/consistency/promise", "updates and deletes"},
 		{"a mask for the wrong kind", `"scale": 2}`, `"mask": {"kind": "last4"}}`, "/columns/1/mask/kind", "null"},
 		{"a bound that is too large", `{"name": "orders",`, `{"limits": {"link_seconds_max": 86400}, "name": "orders",`, "/limits/link_seconds_max", "30 to 3600"},

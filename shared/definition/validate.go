@@ -280,9 +280,14 @@ func defaultInt[N int | int64](field *N, value N) {
 type checker struct{ faults Faults }
 
 func (c *checker) must(ok bool, pointer, format string, args ...any) {
-	if !ok {
-		c.faults = append(c.faults, Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	if ok {
+		return
 	}
+	detail := fmt.Sprintf(format, args...)
+	if rest, empty := strings.CutPrefix(detail, `is ""`); empty {
+		detail = "is missing" + rest
+	}
+	c.faults = append(c.faults, Fault{Pointer: pointer, Detail: detail})
 }
 
 func (d Definition) validate() Faults {
@@ -330,7 +335,7 @@ func (d Definition) validateColumns(c *checker) {
 	for i, column := range d.Columns {
 		where := at("/columns", i)
 		c.must(column.Name != "", where+"/name", "is missing")
-		c.must(!seen[column.Name], where+"/name", "is %q, as another column's", column.Name)
+		c.must(column.Name == "" || !seen[column.Name], where+"/name", "is %q, as another column's", column.Name)
 		seen[column.Name] = true
 		c.must(column.Kind.Valid(), where+"/kind", "is %q; allowed are %s", column.Kind, listed(row.Kinds()))
 		c.must(column.Scale == nil || (column.Kind == row.Decimal && *column.Scale >= 0), where+"/scale", "is only for decimal columns and not negative")

@@ -117,7 +117,7 @@ func (w Words) booleanHint(pointer string) string {
 	if err != nil {
 		return ""
 	}
-	value := ""
+	var value string
 	switch strings.ToLower(string(filter.Value)) {
 	case `"true"`, `"t"`, `"yes"`, `"y"`, `"1"`:
 		value = "true"

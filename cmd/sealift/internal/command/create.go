@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"sealift/cmd/sealift/internal/ask"
 	"sealift/cmd/sealift/internal/client"
 	"sealift/cmd/sealift/internal/disk"
+	"sealift/cmd/sealift/internal/download"
 )
 
 // create is what `export create` was given.
@@ -159,15 +159,16 @@ func (a *app) roomFor(ctx context.Context, api *client.Client, request []byte, t
 	if err := free(to, ""); err != nil {
 		return err
 	}
-	if info, err := os.Stat(to.output); err != nil || !info.IsDir() {
+	if !download.IsFolder(to.output) {
 		return nil
 	}
 	body, err := api.Validate(ctx, request)
 	var would granted
-	if err != nil || json.Unmarshal(body, &would) != nil || would.Snapshot.FileName == "" {
-		return nil // the request itself is answered with what is wrong with it
+	if known := err == nil && json.Unmarshal(body, &would) == nil && would.Snapshot.FileName != ""; known {
+		return free(to, would.Snapshot.FileName)
 	}
-	return free(to, would.Snapshot.FileName)
+	// The request itself is answered with what is wrong with it.
+	return nil
 }
 
 // inWords says a refusal of the request in the flags that it was given by.

@@ -81,14 +81,14 @@ func Free(output, name, flag string, force bool) error {
 	if output == "-" {
 		return fmt.Errorf("%s - : a download is checked before it gets its name, so it needs a file; for a stream, fetch the link that `sealift export download ID --link` prints", flag)
 	}
-	if name == "" && isFolder(output) {
+	if name == "" && IsFolder(output) {
 		return nil
 	}
 	file, err := target(output, name, flag)
 	if err != nil {
 		return err
 	}
-	if folder := filepath.Dir(file); !isFolder(folder) {
+	if folder := filepath.Dir(file); !IsFolder(folder) {
 		return fmt.Errorf("the folder %s does not exist; make it, or choose another place with %s", folder, flag)
 	}
 	return free(file, flag, force)
@@ -138,7 +138,7 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 // target is the file to write: what the person names, else what the link names, which is not believed further than a
 // plain name goes.
 func target(output, name, flag string) (string, error) {
-	folder := isFolder(output) || strings.HasSuffix(output, "/") || strings.HasSuffix(output, string(filepath.Separator))
+	folder := IsFolder(output) || strings.HasSuffix(output, "/") || strings.HasSuffix(output, string(filepath.Separator))
 	if output != "" && !folder {
 		return output, nil
 	}
@@ -150,7 +150,8 @@ func target(output, name, flag string) (string, error) {
 	return filepath.Join(output, name), nil
 }
 
-func isFolder(path string) bool {
+// IsFolder reports whether a folder is there, in which a download takes the name that the service gives it.
+func IsFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }

@@ -182,7 +182,7 @@ func syntax(file string, err error) Fault {
 	if errors.As(err, &located) && located.GetToken() != nil {
 		at := located.GetToken().Position
 		fault.Position = Position{Line: at.Line, Column: at.Column}
-		fault.Detail = "is not YAML that can be used: " + located.GetMessage() + "; check the indentation, and that a space follows each colon"
+		fault.Detail = "is not YAML that can be used: " + located.GetMessage() + "; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"
 	}
 	return fault
 }

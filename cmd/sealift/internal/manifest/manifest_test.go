@@ -71,9 +71,9 @@ func TestFaultsSayFileLineAndColumn(t *testing.T) {
 		"list for text":           {"table: orders", "table: [orders]", []string{"f.yaml:4:10: /source/table is a list, must be text"}},
 		"null for text":           {"mask: {kind: redact,", "mask: {kind: null,", []string{"f.yaml:20:18: /columns/1/mask/kind has no value; leave the field out, or give text (the word null needs quotes, for YAML takes it for no value)"}},
 		"anchor":                  {"table: orders", "table: &t orders", []string{"f.yaml:4:10: /source/table uses a YAML anchor, alias, tag or merge; write the value out, so that the contract can be read in one place"}},
-		"field twice":             {"  table: orders", "  table: a\n  table: b", []string{"f.yaml:5:3: is not YAML that can be used: mapping key \"table\" already defined at [4:3]; check the indentation, and that a space follows each colon"}},
-		"no space after a colon":  {"  table: orders", "  table:orders", []string{"f.yaml:4:3: is not YAML that can be used: non-map value is specified; check the indentation, and that a space follows each colon"}},
-		"broken YAML":             {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified; check the indentation, and that a space follows each colon"}},
+		"field twice":             {"  table: orders", "  table: a\n  table: b", []string{"f.yaml:5:3: is not YAML that can be used: mapping key \"table\" already defined at [4:3]; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
+		"no space after a colon":  {"  table: orders", "  table:orders", []string{"f.yaml:4:3: is not YAML that can be used: non-map value is specified; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
+		"broken YAML":             {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
 		"missing field":           {"  promise: >-\n    Two lines\n    of it.\n", "", []string{"f.yaml:11:1: /consistency/promise is missing; say what later updates and deletes do to the file"}},
 		"unknown word in a list": {"[eq, in]", "[eq, like]", []string{
 			`f.yaml:17:60: /columns/0/filter/1 is "like"; allowed are eq, ne, lt, le, gt, ge, in, is_null, not_null`}},
@@ -106,7 +106,7 @@ func TestAMissingBlockIsReportedAtTheEndOfTheDefinition(t *testing.T) {
 	start, end := strings.Index(good, "consistency:"), strings.Index(good, "columns:")
 	_, faults := manifest.Parse("f.yaml", []byte(good[:start]+good[end:]+"---\n"+good))
 	want := []string{
-		`f.yaml:17:1: /consistency/kind is ""; a table can give cutoff`,
+		`f.yaml:17:1: /consistency/kind is missing; a table can give cutoff`,
 		"f.yaml:17:1: /consistency/promise is missing; say what later updates and deletes do to the file",
 	}
 	if diff := cmp.Diff(strings.Join(want, "\n"), faults.Error()); diff != "" {
