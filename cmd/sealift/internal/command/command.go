@@ -1,6 +1,6 @@
 // Package command owns the command line itself: its commands, flags, help, output and exit codes. What the commands do
 // is in the packages beside it. Start reading at Run; exit.go says which failure ends how. It imports the rooms beside
-// it, and job, definition and snapshot for their words.
+// it, and job and row for their words.
 package command
 
 import (

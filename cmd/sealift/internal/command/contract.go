@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"sealift/cmd/sealift/internal/client"
+	"sealift/shared/row"
 )
 
 // contract is what a definition says, as far as the one who asks may know it: an operator sees the source as well.
@@ -21,7 +22,10 @@ type contract struct {
 	Compressions []string         `json:"compressions"`
 	Purposes     []string         `json:"purposes"`
 	Limits       contractLimits   `json:"limits"`
-	Consistency  struct {
+	RequireKey   bool             `json:"require_idempotency_key"`
+	// Promise is where everybody finds it, Consistency where an operator does.
+	Promise     string `json:"promise"`
+	Consistency struct {
 		Promise string `json:"promise"`
 	} `json:"consistency"`
 }
@@ -71,7 +75,10 @@ func (c contract) facts(d client.Definition) [][]string {
 		{"purposes", strings.Join(c.Purposes, "; ")}, {"span at most", amount(c.Limits.SpanDaysMax, "day", "days")},
 		{"rows at most", amount(c.Limits.RowsMax, "row", "rows")}, {"exports at once", amount(c.Limits.ActiveJobsMax, "export", "exports")},
 		{"downloads at most", amount(c.Limits.DownloadsMax, "download", "downloads")}, {"kept for", amount(c.Limits.RetentionDays, "day", "days")},
-		{"promise", c.Consistency.Promise},
+		{"promise", cmp.Or(c.Promise, c.Consistency.Promise)},
+	}
+	if c.RequireKey {
+		lines = append(lines, []string{"needs", "an --idempotency-key of your own"})
 	}
 	if s := c.Source; s != nil {
 		var key []string
@@ -112,7 +119,7 @@ func (c contract) columns() [][]string {
 	}
 	rows := [][]string{head}
 	for _, column := range c.Columns {
-		cells := []string{column.Name, column.Kind, dash(filterSigns(column.Filter)), dash(masked(column.Mask))}
+		cells := []string{column.Name, column.Kind, dash(filterSigns(column.Kind, column.Filter)), dash(masked(column.Mask))}
 		if roles {
 			cells = append(cells, dash(strings.Join(column.Roles, ", ")))
 		}
@@ -126,10 +133,14 @@ func (c contract) columns() [][]string {
 
 func dash(text string) string { return cmp.Or(text, "-") }
 
-// filterSigns names comparisons as --filter takes them.
-func filterSigns(ops []string) string {
+// filterSigns names comparisons as --filter takes them for a column of the kind.
+func filterSigns(kind string, ops []string) string {
 	signs := map[string]string{
 		"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "is_null": "is null", "not_null": "is not null",
+	}
+	if kind == string(row.Bool) {
+		// A boolean isn't sent as text, which every sign but one does.
+		signs["eq"], signs["ne"] = ":=", "ne (by --request)"
 	}
 	texts := make([]string, len(ops))
 	for i, op := range ops {

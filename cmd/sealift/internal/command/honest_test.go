@@ -208,7 +208,7 @@ func TestPlainUsersSeeWhatTheyMayAskFor(t *testing.T) {
 	s, ana := withOrders(t)
 	body := `{"name":"orders","version":3,"sha256":"","applied_at":"2026-03-01T00:00:00.000Z","applied_by":"","definition":{"name":"orders","title":"All orders",
 		"columns":[{"name":"order_id","kind":"int64","filter":["eq","in","not_null"]},{"name":"email","kind":"string","mask":"redact"},{"name":"note","kind":"string","mask":{"kind":"null"}}],
-		"formats":["csv","jsonl"],"compressions":["gzip","none"],"limits":{"span_days_max":31,"rows_max":5000,"retention_days":1}}}`
+		"formats":["csv","jsonl"],"compressions":["gzip","none"],"promise":"As read.","limits":{"span_days_max":31,"rows_max":5000,"retention_days":1}}}`
 	s.answering(body)
 	want := `name          orders
 title         All orders
@@ -219,6 +219,7 @@ compressions  gzip, none
 span at most  31 days
 rows at most  5,000 rows
 kept for      1 day
+promise       As read.
 
 COLUMN    KIND    FILTERS             MASKED
 order_id  int64   =, in, is not null  -
@@ -242,6 +243,23 @@ note      string  -                   null
 	s.answering(`{"definitions":[],"next_cursor":null}`)
 	if got := ana.ok("definitions", "list"); got.stderr != "there is no definition that you may ask for\n" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestAUserIsToldOfAColumnWhatTheServiceTells(t *testing.T) {
+	t.Parallel()
+	_, ana := withOrders(t)
+	if got := ana.ok("definitions", "list"); !strings.Contains(got.stdout, "\norders  1        2026-03-29T") {
+		t.Errorf("list: %+v", got)
+	}
+	got := ana.ok("definitions", "show", "orders")
+	for _, want := range []string{"name               orders\n", "formats            csv, jsonl\n", "promise            Orders placed before", "gift       bool       :=                               -\n"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("lacks %q:\n%s", want, got.stdout)
+		}
+	}
+	if strings.Contains(got.stdout, "source") {
+		t.Errorf("the source is shown:\n%s", got.stdout)
 	}
 }
 
