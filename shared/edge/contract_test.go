@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +26,11 @@ import (
 
 // contract is the API's description, read once: it is what every answer of every test here is held to.
 type contract struct {
-	validator validator.Validator
+	// document judges the description itself.
+	document validator.Validator
+	requests validator.Validator
+	// responses also refuses what the description does not name.
+	responses validator.Validator
 	model     *v3.Document
 }
 
@@ -42,8 +47,19 @@ var readContract = sync.OnceValues(func() (contract, error) {
 	if err != nil {
 		return contract{}, err
 	}
-	made, _ := validator.NewValidator(document, config.WithFormatAssertions(), config.WithoutSecurityValidation())
-	return contract{validator: made, model: &model.Model}, nil
+	lenient := []config.Option{config.WithFormatAssertions(), config.WithoutSecurityValidation()}
+	strict := append(slices.Clone(lenient), config.WithStrictMode(), config.WithStrictIgnoredHeadersExtra("cache-control", "x-content-type-options"),
+		config.WithStrictIgnorePaths("$.body.events[*].detail.*"))
+	itself, faults := validator.NewValidator(document)
+	if len(faults) > 0 {
+		return contract{}, faults[0]
+	}
+	return contract{
+		document:  itself,
+		requests:  validator.NewValidatorFromV3Model(&model.Model, lenient...),
+		responses: validator.NewValidatorFromV3Model(&model.Model, strict...),
+		model:     &model.Model,
+	}, nil
 })
 
 // validating guards the validator, which is not said to be safe for use at once.
@@ -62,7 +78,7 @@ func TestTheDescriptionIsValidOpenAPI(t *testing.T) {
 	t.Parallel()
 	validating.Lock()
 	defer validating.Unlock()
-	if ok, faults := description(t).validator.ValidateDocument(); !ok {
+	if ok, faults := description(t).document.ValidateDocument(); !ok {
 		report(t, "infra/openapi.yaml", faults)
 	}
 }
@@ -82,7 +98,7 @@ func describes(t *testing.T, event events.APIGatewayV2HTTPRequest, answer events
 	for name, value := range answer.Headers {
 		response.Header.Set(name, value)
 	}
-	if ok, faults := c.validator.ValidateHttpResponse(request, response); !ok {
+	if ok, faults := c.responses.ValidateHttpResponse(request, response); !ok {
 		report(t, event.RouteKey+" answered "+answer.Body, faults)
 	}
 	c.namesHeaders(t, event.RouteKey, answer)
@@ -113,7 +129,7 @@ func (c contract) namesHeaders(t *testing.T, routeKey string, answer events.APIG
 func (c contract) accepts(event events.APIGatewayV2HTTPRequest) (bool, []*errors.ValidationError) {
 	validating.Lock()
 	defer validating.Unlock()
-	return c.validator.ValidateHttpRequestSync(httpRequest(event))
+	return c.requests.ValidateHttpRequestSync(httpRequest(event))
 }
 
 func httpRequest(event events.APIGatewayV2HTTPRequest) *http.Request {

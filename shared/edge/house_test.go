@@ -35,6 +35,8 @@ type house struct {
 	log   *lockedBuffer
 	// table is the path of the orders; empty until the first job runs.
 	table string
+	// sourceErr is what opening the source fails with.
+	sourceErr error
 	// ledger is what create is given, when it is not the world's.
 	ledger pipeline.Ledger
 	// newID names the next job.
@@ -282,6 +284,9 @@ func (h *house) completed(who person, options ...option) string {
 
 // Open makes the orders when they are first needed.
 func (h *house) Open(ctx context.Context, _ string) (source.Source, error) {
+	if h.sourceErr != nil {
+		return nil, h.sourceErr
+	}
 	if h.table == "" {
 		h.table = filepath.Join(h.t.TempDir(), "orders.db")
 		writeOrders(h.t, h.table)

@@ -115,6 +115,26 @@ func TestAFailedExportSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAWaitingExportSaysWhyAndUntilWhen(t *testing.T) {
+	t.Parallel()
+	h := opened(t)
+	h.sourceErr = job.Errorf(job.Transient, "source_unavailable", "the source does not answer")
+	id := h.created(ana())
+	h.run()
+	shown := h.must(http.StatusOK, h.ask(ana(), "GET", "/v1/exports/"+id))
+	waiting, _ := shown["waiting"].(map[string]any)
+	if shown["state"] != "queued" || waiting["code"] != "source_unavailable" || waiting["until"].(string) <= shown["created_at"].(string) {
+		t.Errorf("the export is %v and waits for %v", shown["state"], waiting)
+	}
+	h.sourceErr = nil
+	h.world.Clock.Advance(time.Minute)
+	h.run()
+	shown = h.must(http.StatusOK, h.ask(ana(), "GET", "/v1/exports/"+id))
+	if shown["state"] != "completed" || shown["waiting"] != nil {
+		t.Errorf("after the source is back the export is %v and waits for %v", shown["state"], shown["waiting"])
+	}
+}
+
 func TestARequestIsValidatedWithoutATrace(t *testing.T) {
 	t.Parallel()
 	h := opened(t)
