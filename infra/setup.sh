@@ -4,11 +4,13 @@
 #
 #   infra/setup.sh tests    what `make test` and `make demo` need
 #   infra/setup.sh lint     what `make lint` and `make check` need
+#   infra/setup.sh crosscheck  what `make test-aws-moto` needs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools="$PWD/.tools"
 golangci_version=v2.15.0
 cfn_lint_version=1.51.0
+moto_version=5.2.5
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
@@ -60,8 +62,19 @@ lint() {
   ln -sfn "venv-$cfn_lint_version" "$tools/venv"
 }
 
+crosscheck() {
+  if [ ! -x "$tools/moto-$moto_version/bin/moto_server" ]; then
+    echo "setup: installing moto $moto_version" >&2
+    python3 -c 'import ensurepip' 2>/dev/null || packages ensurepip python3-venv
+    python3 -m venv "$tools/moto-$moto_version"
+    "$tools/moto-$moto_version/bin/pip" install -q --disable-pip-version-check "moto[server,dynamodb,sqs,s3,scheduler]==$moto_version"
+  fi
+  ln -sfn "moto-$moto_version" "$tools/moto"
+}
+
 case "${1:-}" in
   tests) tests ;;
   lint) packages python3 python3 git git; lint ;;
-  *) echo "usage: infra/setup.sh tests|lint" >&2; exit 2 ;;
+  crosscheck) packages python3 python3 curl curl; crosscheck ;;
+  *) echo "usage: infra/setup.sh tests|lint|crosscheck" >&2; exit 2 ;;
 esac

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
@@ -95,6 +97,10 @@ func Begin(t testing.TB) aws.Config {
 	}
 	n := names{prefix: fmt.Sprintf("%sx%dx", s.prefix, s.last.Add(1)), region: s.cfg.Region, account: s.account, role: s.role}
 	cfg := s.cfg.Copy()
+	// Retries are the default ones, but for the quota that the cases of a test would share: a fault of one must not show in another.
+	cfg.Retryer = func() aws.Retryer {
+		return retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = ratelimit.None })
+	}
 	cfg.APIOptions = append(cfg.APIOptions, n.install)
 	return cfg
 }

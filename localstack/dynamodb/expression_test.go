@@ -85,7 +85,7 @@ func TestConditions(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.condition, func(t *testing.T) {
 			t.Parallel()
-			_, err := c.update(t.Context(), "", tc.condition, nil, tc.values)
+			_, err := c.update(t.Context(), "REMOVE touched", tc.condition, nil, tc.values)
 			switch {
 			case tc.want && err != nil:
 				t.Error(err)
@@ -283,7 +283,11 @@ func TestConditionsThatAreRefused(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.condition, func(t *testing.T) {
 			t.Parallel()
-			_, err := c.update(t.Context(), "", tc.condition, tc.names, tc.values)
+			text := "REMOVE touched"
+			if tc.condition == "" {
+				text = ""
+			}
+			_, err := c.update(t.Context(), text, tc.condition, tc.names, tc.values)
 			refused(t, err, validation, tc.want)
 			same(t, c.get(t, "a", "b"), item(nil))
 		})

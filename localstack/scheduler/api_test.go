@@ -134,30 +134,26 @@ func TestRefusalsAreTypedErrors(t *testing.T) {
 			}
 		})
 	}
-	_, err := b.DeleteScheduleGroup(t.Context(), &awsscheduler.DeleteScheduleGroupInput{Name: aws.String("default")})
-	wantError[*types.ValidationException](t, err)
 }
 
 func TestExpressionsAreAcceptedOrRefusedWhenTheScheduleIsMade(t *testing.T) {
 	t.Parallel()
-	b := start(t)
 	for expression, accepted := range map[string]bool{
 		"rate(5 minutes)": true, "cron(0/5 * * * ? *)": true, "cron(15 10 ? * MON-FRI *)": true, "cron(0 0 L * ? *)": true, "cron(0 0 ? * TUE#3 *)": true,
 		"at(2099-06-01T12:00:00)": true,
 		"every day":               false, "rate(0 minutes)": false, "rate(5 seconds)": false, "at(2026-06-01 12:00:00)": false, "at(2026-02-30T12:00:00)": false,
 		"cron(0 9 * * ?)": false, "cron(0 9 * * * *)": false, "cron(60 9 * * ? *)": false, "cron(0 9 ? * 0 *)": false, "cron(0 9 ? * 2#6 *)": false,
 	} {
-		_, err := b.CreateSchedule(t.Context(), input("x", expression))
-		if !accepted {
-			wantError[*types.ValidationException](t, err)
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", expression, err)
-			continue
-		}
-		if _, err := b.DeleteSchedule(t.Context(), &awsscheduler.DeleteScheduleInput{Name: aws.String("x")}); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(expression, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			_, err := b.CreateSchedule(t.Context(), input("x", expression))
+			if accepted && err != nil {
+				t.Error(err)
+			}
+			if !accepted {
+				wantError[*types.ValidationException](t, err)
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsscheduler "github.com/aws/aws-sdk-go-v2/service/scheduler"
+	"github.com/aws/aws-sdk-go-v2/service/scheduler/types"
 	"github.com/aws/smithy-go"
 
 	"sealift/localstack/scheduler"
@@ -145,4 +146,12 @@ func TestAnOperationThatIsNotProvidedIsRefused(t *testing.T) {
 	if !errors.As(err, &answer) || answer.ErrorCode() != "UnknownOperationException" {
 		t.Errorf("got %v, want UnknownOperationException", err)
 	}
+}
+
+// It is no rule for any endpoint: one that does not know it loses the group that all other tests use.
+func TestTheDefaultGroupCannotBeDeleted(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	_, err := b.DeleteScheduleGroup(t.Context(), &awsscheduler.DeleteScheduleGroupInput{Name: aws.String("default")})
+	wantError[*types.ValidationException](t, err)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/google/go-cmp/cmp"
 
 	"sealift/localstack/sqs"
 )
@@ -244,4 +246,35 @@ func TestWhatIsNotProvidedIsRefused(t *testing.T) {
 	wantCode(t, err, "InvalidAttributeName")
 	_, err = b.AddPermission(t.Context(), &awssqs.AddPermissionInput{QueueUrl: &url, Label: aws.String("x"), Actions: []string{"*"}, AWSAccountIds: []string{"1"}})
 	wantCode(t, err, "InvalidAction")
+}
+
+// AWS is fair too, but only from 30 messages in flight on, which no test should depend on.
+func TestGroupsOnAStandardQueueAreServedFairly(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	url := b.queue("q", nil)
+	send := func(group, body string) {
+		if _, err := b.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body, MessageGroupId: &group}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 50 {
+		send("loud", "loud-"+strconv.Itoa(i))
+	}
+	send("quiet", "quiet-0")
+	send("calm", "calm-0")
+	var groups []string
+	for range 3 {
+		groups = append(groups, b.one(url, 0).Attributes["MessageGroupId"])
+	}
+	if diff := cmp.Diff([]string{"loud", "quiet", "calm"}, groups); diff != "" {
+		t.Errorf("a tenant with 50 messages delays the others' first one:\n%s", diff)
+	}
+	if m := b.one(url, 0); *m.Body != "loud-1" {
+		t.Errorf("within a group got %s, want the oldest", *m.Body)
+	}
+	send("quiet", "quiet-1")
+	if m := b.one(url, 0); *m.Body != "quiet-1" {
+		t.Errorf("got %s: the group with fewest in flight must come first", *m.Body)
+	}
 }
