@@ -302,6 +302,10 @@ func missing(t *testing.T, f Fixture) {
 		"filter column": func(q *row.Query) {
 			q.Filters = []row.Filter{{Column: row.Column{Source: "gone", Kind: row.String}, Op: row.IsNull}}
 		},
+		"column in two places": func(q *row.Query) {
+			q.Columns[0].Source = "gone"
+			q.Filters = []row.Filter{{Column: q.Columns[0], Op: row.IsNull}}
+		},
 		"quoted column": func(q *row.Query) { q.Columns[0].Source = `id" || 'x` },
 	} {
 		q := table.query()
@@ -315,6 +319,9 @@ func missing(t *testing.T, f Fixture) {
 			}
 			if err != nil && name == "output column" && !strings.Contains(err.Error(), "gone") {
 				t.Errorf("%s doesn't name the column: %v", call, fmt.Sprint(err))
+			}
+			if strings.Contains(fmt.Sprint(err), "gone, gone") {
+				t.Errorf("%s names the column twice: %v", call, err)
 			}
 		}
 	}

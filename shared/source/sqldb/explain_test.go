@@ -111,6 +111,28 @@ func TestSQLiteReadsSeekInTheKeyIndex(t *testing.T) {
 	}
 }
 
+func TestSQLiteProvesFormsInTheKeyIndexAlone(t *testing.T) {
+	t.Parallel()
+	s := explainable(t, "INTEGER NOT NULL")
+	q := keyedQuery()
+	if err := s.prepareQuery(context.Background(), &q); err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.otherForms(&q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.text = "EXPLAIN QUERY PLAN " + st.text
+	step := ""
+	err = s.conn.rows(context.Background(), st, func(st *sqliteStmt) (bool, error) {
+		step += string(st.value(3).asText())
+		return true, nil
+	})
+	if diff := cmp.Diff("SEARCH t USING COVERING INDEX orders_key (tenant=?)", step); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 // explainable opens a file with one row whose id column is declared as given.
 func explainable(t *testing.T, id string) *sqliteSource {
 	t.Helper()

@@ -37,6 +37,7 @@ func TestPostgres(t *testing.T) {
 		"missing rights are denied":                    denied,
 		"a full server is overload":                    overload,
 		"views are read and their faults are named":    views,
+		"a time has no unit":                           units,
 		"a tenant that began late is planned evenly":   lateTenant,
 		"rows that grow after a small chunk end early": growingRows,
 	} {
@@ -154,6 +155,22 @@ func views(t *testing.T, server *pgtest.Server) {
 	pgtest.Exec(t, dsn, "INSERT INTO b VALUES ('acme', 10, 10)")
 	if _, err := read(src, valueQuery(row.Int64)); job.KindOf(err) != job.Permanent {
 		t.Errorf("a view that divides by zero says %v, want a permanent error", err)
+	}
+}
+
+// units are for numbers, which no PostgreSQL type of time is.
+func units(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	pgtest.Exec(t, dsn, "CREATE TABLE t (tenant text NOT NULL, id bigint PRIMARY KEY, v timestamptz, n bigint)")
+	src := open(t, dsn)
+	defer src.Close()
+	for _, name := range []string{"v", "n"} {
+		q := valueQuery(row.Timestamp)
+		q.Columns[0].Source, q.Columns[0].Unit = name, row.Milliseconds
+		err := src.Check(context.Background(), q)
+		if job.CodeOf(err) != "source_query_invalid" || !strings.Contains(err.Error(), "column "+name) || !strings.Contains(err.Error(), "unit ms") {
+			t.Errorf("a unit of column %s is told %v, want source_query_invalid that names both", name, err)
+		}
 	}
 }
 
