@@ -80,13 +80,14 @@ func (u Unit) Claim(owner string, now time.Time) (Unit, Change, error) {
 	}}}, nil
 }
 
-// Renew moves the lease's end. A renewal whose answer was lost counts as not renewed for its holder, whatever the row
-// says.
+// Renew moves the lease's end, never back: a renewal that was under way for long must not cut short what a later one
+// has promised. A renewal whose answer was lost counts as not renewed for its holder, whatever the row says.
 func (u Unit) Renew(now time.Time) (time.Time, Change) {
 	until := now.Add(limits.Lease)
 	w := u.owned()
+	w.Guards = append(w.Guards, Guard{Field: "lease_until_ms", Test: IsAbsentOrLess, Values: []Value{until.UnixMilli()}})
 	w.Set = append([]Field{{"lease_until_ms", until.UnixMilli()}}, due(w.Key, until)...)
-	w.Applied = nil
+	w.Applied = append(u.holder(), equal("lease_until_ms", until.UnixMilli()))
 	return until, Change{name: "renew", writes: []Write{w}}
 }
 

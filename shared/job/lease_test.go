@@ -198,6 +198,30 @@ func TestTheHistoryNamesEveryAttemptAndIsBounded(t *testing.T) {
 	}
 }
 
+func TestARenewalNeverMovesALeaseBack(t *testing.T) {
+	t.Parallel()
+	unit := testUnit(job.UnitLeased)
+	until, change := unit.Renew(testTime())
+	write := change.Writes()[0]
+	for _, test := range []struct {
+		name           string
+		ends           time.Time
+		holds, applied bool
+	}{
+		{"an earlier end", until.Add(-time.Millisecond), true, false},
+		{"its own, sent again", until, false, true},
+		{"a later end, when it was under way for long", until.Add(time.Millisecond), false, false},
+	} {
+		row := job.Fields{"state": string(job.UnitLeased), "generation": unit.Generation, "lease_until_ms": test.ends.UnixMilli()}
+		if have := holds(write.Guards, row); have != test.holds {
+			t.Errorf("%s: the guards hold: %v", test.name, have)
+		}
+		if have := write.WasApplied(row); have != test.applied {
+			t.Errorf("%s: it has happened: %v", test.name, have)
+		}
+	}
+}
+
 func TestAShardIsStagedOverAnOlderPlanOnly(t *testing.T) {
 	t.Parallel()
 	unit := testUnit(job.UnitPending)

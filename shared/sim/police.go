@@ -143,6 +143,8 @@ func (p patrol) unit(s step, id string) {
 		p.rule(!claimed || grown == 1, s, "a unit has two holders of one generation")
 		p.rule(!p.world.whole || !claimed || from != job.UnitLeased || number(s.old, "lease_until_ms") <= p.world.Clock.Now().UnixMilli(), s,
 			"a lease was taken before its end")
+		held := from == job.UnitLeased && to == from && !claimed
+		p.rule(!held || number(s.next, "lease_until_ms") >= number(s.old, "lease_until_ms"), s, "a lease was cut short under its holder")
 		p.rule(number(s.next, "rows") >= number(s.old, "rows"), s, "progress went backwards")
 		p.rule(from != job.UnitLeased || reused || p.fenced(s), s, "a leased unit was written without its generation")
 	}
