@@ -103,7 +103,7 @@ const (
 const (
 	// LedgerTries is how often one call is made before its failure is reported; LedgerTryTime bounds each.
 	LedgerTries   = 4
-	LedgerTryTime = 3 * time.Second
+	LedgerTryTime = 2 * time.Second
 	// LedgerBackoffBase and LedgerBackoffMax bound the pause before a repetition: full jitter over the base doubled
 	// each time.
 	LedgerBackoffBase = 50 * time.Millisecond
