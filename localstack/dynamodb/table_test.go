@@ -35,8 +35,8 @@ func TestDescribeShowsWhatCreateWasGiven(t *testing.T) {
 func TestTablesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
-	base := func() *sdk.CreateTableInput {
-		return &sdk.CreateTableInput{TableName: aws.String("new"), BillingMode: types.BillingModePayPerRequest, AttributeDefinitions: definitions("pk", "S"), KeySchema: schema("pk")}
+	base := func(n int) *sdk.CreateTableInput {
+		return &sdk.CreateTableInput{TableName: aws.String("new" + asJSON(n)), BillingMode: types.BillingModePayPerRequest, AttributeDefinitions: definitions("pk", "S"), KeySchema: schema("pk")}
 	}
 	cases := []struct {
 		change func(*sdk.CreateTableInput)
@@ -57,10 +57,10 @@ func TestTablesThatAreRefused(t *testing.T) {
 			in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{IndexName: aws.String("idx"), KeySchema: schema("pk"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude}}}
 		}, validation, "ProjectionType is INCLUDE, but NonKeyAttributes has 0 elements"},
 	}
-	for _, tc := range cases {
+	for n, tc := range cases {
 		t.Run(tc.want, func(t *testing.T) {
 			t.Parallel()
-			in := base()
+			in := base(n)
 			tc.change(in)
 			_, err := c.CreateTable(t.Context(), in)
 			refused(t, err, tc.code, tc.want)

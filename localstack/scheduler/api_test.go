@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -122,10 +123,10 @@ func TestRefusalsAreTypedErrors(t *testing.T) {
 		{"group that is not there", "ResourceNotFoundException", "group", func(in *awsscheduler.CreateScheduleInput) { in.GroupName = aws.String("none") }},
 		{"name that is taken", "ConflictException", "taken", func(in *awsscheduler.CreateScheduleInput) { in.Name = aws.String("taken") }},
 	}
-	for _, c := range cases {
+	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			in := input("x", at(time.Now().Add(time.Hour)))
+			in := input("x"+strconv.Itoa(i), at(time.Now().Add(time.Hour))) // a name of its own, so that one case accepted does not change the others
 			c.edit(in)
 			_, err := b.CreateSchedule(t.Context(), in)
 			var answer smithy.APIError
