@@ -4,5 +4,6 @@
 // TestProduct, whose parts share one cloud; tests that kill the cloud or make it misbehave have their own.
 //
 // The normal run takes minutes, most of them spent waiting for leases of killed workers to end. With SEALIFT_E2E=long the
-// tests of single faults strike every call that an export makes, one after the other.
+// test of single faults strikes every call that an export's workers make, in every way, and the one of the memory limit
+// waits until the budget of crashes is used up: SEALIFT_E2E=long go test -timeout 1h ./e2e
 package e2e

@@ -52,18 +52,21 @@ func (u user) undisturbed(t *testing.T, asked ask) []byte {
 	return u.download(t, id)
 }
 
-// same fails the test unless the export has completed with these bytes.
-func (u user) same(t *testing.T, id string, want []byte) {
+// same checks that the export has completed with these bytes.
+func (u user) same(t *testing.T, id string, want []byte) bool {
 	t.Helper()
 	if e := u.show(t, id); e.State != "completed" {
 		t.Errorf("export %s is %s: %+v", id, e.State, e.Failure)
-		return
+		return false
 	}
-	if got := u.download(t, id); !bytes.Equal(got, want) {
-		at := 0
-		for at < min(len(got), len(want)) && got[at] == want[at] {
-			at++
-		}
-		t.Errorf("export %s has other bytes than an undisturbed one: %d of them, the first at %d, want %d", id, len(got), at, len(want))
+	got := u.download(t, id)
+	if bytes.Equal(got, want) {
+		return true
 	}
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	t.Errorf("export %s has other bytes than an undisturbed one: %d of them, the first at %d, want %d", id, len(got), at, len(want))
+	return false
 }
