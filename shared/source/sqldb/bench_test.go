@@ -71,7 +71,7 @@ func BenchmarkReadSQLite(b *testing.B) {
 // benchRead reads the whole set again and again into one batch.
 func benchRead(b *testing.B, src source.Source) {
 	b.Helper()
-	defer src.Close()
+	defer func() { _ = src.Close() }()
 	q := benchQuery()
 	ctx := context.Background()
 	plan, err := src.Plan(ctx, q, source.PlanOptions{ShardRows: 50_000, ShardsMax: 100})

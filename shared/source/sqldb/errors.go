@@ -47,7 +47,7 @@ const (
 
 // invalidValue refuses one value; place names the row by its key or by its predecessor's.
 func invalidValue(column row.Column, place string, f fault) error {
-	code := codeValueInvalid
+	var code string
 	switch f {
 	case faultNull:
 		code = codeKeyNullable
@@ -55,6 +55,8 @@ func invalidValue(column row.Column, place string, f fault) error {
 		code = codeUnitMissing
 	case faultOffset, faultNegative, faultForm:
 		code = codeFormMixed
+	default:
+		code = codeValueInvalid
 	}
 	return job.Errorf(job.Permanent, code, "%s", faultMessage(column, place, f))
 }

@@ -172,7 +172,7 @@ func TestPostgresReadsSeekInTheKeyIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer opened.Close()
+	defer func() { _ = opened.Close() }()
 	s, _ := opened.(*postgresSource)
 	q := keyedQuery()
 	if err := s.prepareQuery(context.Background(), &q); err != nil {

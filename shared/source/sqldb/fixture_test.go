@@ -106,12 +106,14 @@ func (s spelling) insert(tb testing.TB, table sourcetest.Table, rows []sourcetes
 	s.exec(tb, statements...)
 }
 
+// open connects until the test ends.
 func open(tb testing.TB, dsn string) source.Source {
 	tb.Helper()
 	src, err := sqldb.Open(context.Background(), dsn)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(func() { _ = src.Close() })
 	return src
 }
 

@@ -80,16 +80,16 @@ func stopper(c *pgconn.PgConn) *pgconn.CancelRequestContextWatcherHandler {
 // Close ends the connection.
 func (s *postgresSource) Close() error {
 	s.closed = true
-	s.drop()
+	s.drop(context.Background())
 	return nil
 }
 
-// drop gives the connection up.
-func (s *postgresSource) drop() {
+// drop gives the connection up, also when ctx has ended.
+func (s *postgresSource) drop(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), LockTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), LockTime)
 	defer cancel()
 	_ = s.conn.Close(ctx)
 	s.conn = nil

@@ -30,7 +30,7 @@ func (s *postgresSource) Plan(ctx context.Context, q row.Query, opt source.PlanO
 	plan, err = s.plan(ctx, &q, opt)
 	if err != nil {
 		// Ending the session ends its transaction, whatever state it is in.
-		s.drop()
+		s.drop(ctx)
 		return source.Plan{}, err
 	}
 	return plan, s.command(ctx, &q, "COMMIT")

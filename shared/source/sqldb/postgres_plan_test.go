@@ -76,7 +76,6 @@ func lateTenant(t *testing.T, server *pgtest.Server) {
 		`INSERT INTO t SELECT CASE WHEN i > 900000 THEN 'acme' ELSE 'old ' || i % 3 END, timestamptz '2020-01-01 00:00Z' + i * interval '1 minute', i, 'x'
 			FROM generate_series(1, 1000000) AS g(i)`, "CREATE UNIQUE INDEX ON t (tenant, at, id)", "ANALYZE t")
 	src := open(t, dsn)
-	defer src.Close()
 	q := valueQuery(row.String)
 	q.TimeColumn = row.Column{Source: "at", Kind: row.Timestamp}
 	q.Key = append([]row.Column{q.TimeColumn}, q.Key...)

@@ -42,7 +42,7 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 		p.broken = true
 	}
 	if p.broken {
-		s.drop()
+		s.drop(ctx)
 	}
 	if errors.Is(err, errRestTooLong) {
 		err = p.failure

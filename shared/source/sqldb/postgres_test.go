@@ -56,7 +56,6 @@ func session(t *testing.T, server *pgtest.Server) {
 		(SELECT count(*) FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS v`,
 		"CREATE VIEW w AS SELECT 'acme'::text AS tenant, nextval('written') AS id, ''::text AS v")
 	src := open(t, dsn+"&statement_timeout=0&default_transaction_read_only=off&options=-c%20statement_timeout%3D0")
-	defer src.Close()
 	rows, err := read(src, valueQuery(row.String))
 	if diff := cmp.Diff([][]string{{"sealift 1min 2s on UTC 0 1", "1"}}, rows); diff != "" || err != nil {
 		t.Errorf("the session is %v (-want +got):\n%s", err, diff)
@@ -73,7 +72,6 @@ func disturbances(t *testing.T, server *pgtest.Server) {
 	oneValue(t, dsn, "'x'::text")
 	pgtest.Exec(t, dsn, "CREATE VIEW slow AS SELECT 'acme'::text AS tenant, 1::bigint AS id, pg_sleep(30)::text AS v")
 	src := open(t, dsn)
-	defer src.Close()
 	q := valueQuery(row.String)
 
 	locked := make(chan struct{})
@@ -136,8 +134,7 @@ func overload(t *testing.T, server *pgtest.Server) {
 	dsn := server.Schema(t)
 	pgtest.Exec(t, dsn, "CREATE ROLE single LOGIN CONNECTION LIMIT 1")
 	dsn = strings.Replace(dsn, "postgres@", "single@", 1)
-	first := open(t, dsn)
-	defer first.Close()
+	open(t, dsn)
 	if _, err := sqldb.Open(context.Background(), dsn); job.KindOf(err) != job.Overload || job.CodeOf(err) != "source_overloaded" {
 		t.Errorf("a connection too many is told %v, want overload", err)
 	}
@@ -148,7 +145,6 @@ func views(t *testing.T, server *pgtest.Server) {
 	pgtest.Exec(t, dsn, "CREATE TABLE b (tenant text NOT NULL, id bigint NOT NULL, n int)", "INSERT INTO b SELECT 'acme', i, i FROM generate_series(1, 9) AS g(i)",
 		"CREATE VIEW t AS SELECT tenant, id, (100 / (n - 10))::bigint AS v FROM b")
 	src := open(t, dsn)
-	defer src.Close()
 	if rows, err := read(src, valueQuery(row.Int64)); err != nil || len(rows) != 9 {
 		t.Errorf("the view reads as %q (%v), want 9 rows", rows, err)
 	}
@@ -163,7 +159,6 @@ func units(t *testing.T, server *pgtest.Server) {
 	dsn := server.Schema(t)
 	pgtest.Exec(t, dsn, "CREATE TABLE t (tenant text NOT NULL, id bigint PRIMARY KEY, v timestamptz, n bigint)")
 	src := open(t, dsn)
-	defer src.Close()
 	for _, name := range []string{"v", "n"} {
 		q := valueQuery(row.Timestamp)
 		q.Columns[0].Source, q.Columns[0].Unit = name, row.Milliseconds
@@ -181,7 +176,6 @@ func growingRows(t *testing.T, server *pgtest.Server) {
 		"INSERT INTO t SELECT 'acme', i, 'small' FROM generate_series(1, 3000) AS g(i)",
 		"INSERT INTO t SELECT 'acme', i, repeat('x', 1000000) FROM generate_series(3001, 3100) AS g(i)")
 	src := open(t, dsn)
-	defer src.Close()
 	q := valueQuery(row.String)
 	var b row.Batch
 	var after row.Key

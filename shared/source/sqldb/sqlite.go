@@ -48,7 +48,7 @@ func openSQLite(ctx context.Context, rest string) (source.Source, error) {
 		return nil, job.Errorf(job.Permanent, codeDenied, "SQLite file %s isn't there or can't be read; check the path and its "+
 			"permissions", filepath.Base(path))
 	}
-	conn, err := openSQLiteFile(path)
+	conn, err := openSQLiteFile(ctx, path)
 	if err != nil {
 		return nil, sqliteFailure(ctx, ctx, &row.Query{Table: filepath.Base(path)}, err)
 	}

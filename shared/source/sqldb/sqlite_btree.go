@@ -112,7 +112,7 @@ func (s *sqliteSource) subtreeRows(ctx context.Context, nodes []int64, tree *btr
 	for i := step / 2; i < len(nodes); i += step {
 		rows := 1.0
 		node := nodes[i]
-		for depth := 0; depth < 20; depth++ {
+		for range 20 {
 			page, err := s.page(ctx, node)
 			if err != nil {
 				return 0, err

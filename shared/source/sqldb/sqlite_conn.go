@@ -29,7 +29,7 @@ type sqliteError struct {
 func (e *sqliteError) Error() string { return e.message }
 
 // openSQLiteFile opens path for reading only. The path is never read as a URI.
-func openSQLiteFile(path string) (*sqliteConn, error) {
+func openSQLiteFile(ctx context.Context, path string) (*sqliteConn, error) {
 	c := &sqliteConn{tls: libc.NewTLS()}
 	name, err := libc.CString(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func openSQLiteFile(path string) (*sqliteConn, error) {
 	// A longer value could not be exported anyway; the limit keeps it out of memory.
 	sqlite3.Xsqlite3_limit(c.tls, c.db, sqlite3.SQLITE_LIMIT_LENGTH, limits.RowBytesMax+limits.MiB)
 	for _, pragma := range []string{"PRAGMA query_only=ON", "PRAGMA trusted_schema=OFF"} {
-		if _, err := c.row(statement{text: pragma}); err != nil {
+		if _, err := c.row(ctx, statement{text: pragma}); err != nil {
 			c.close()
 			return nil, err
 		}
@@ -145,8 +145,8 @@ func (c *sqliteConn) rows(ctx context.Context, st statement, each func(s *sqlite
 }
 
 // row runs st and returns the text of its first row's first column, "" when there is none.
-func (c *sqliteConn) row(st statement) (text string, err error) {
-	err = c.rows(context.Background(), st, func(s *sqliteStmt) (bool, error) {
+func (c *sqliteConn) row(ctx context.Context, st statement) (text string, err error) {
+	err = c.rows(ctx, st, func(s *sqliteStmt) (bool, error) {
 		text = string(s.value(0).asText())
 		return false, nil
 	})

@@ -26,7 +26,6 @@ func keyed(t *testing.T, at row.Column, values ...string) (source.Source, row.Qu
 		exec(t, fmt.Sprintf("INSERT INTO t VALUES ('acme', %s, %d, 'v')", value, i+1))
 	}
 	src := open(t, dsn)
-	t.Cleanup(func() { _ = src.Close() })
 	at.Source, at.Name = "at", "at"
 	q := valueQuery(row.String)
 	q.Key = append([]row.Column{at}, q.Key...)
@@ -312,7 +311,6 @@ func TestSQLiteAFilterNeverDropsARowThatItCantJudge(t *testing.T) {
 			exec(t, "CREATE TABLE t (tenant TEXT NOT NULL, id INTEGER PRIMARY KEY, v)",
 				"INSERT INTO t VALUES ('acme', 1, NULL), ('acme', 2, "+c.stored+")")
 			src := open(t, dsn)
-			defer src.Close()
 			q := valueQuery(row.Int64)
 			q.Columns = q.Key
 			q.Filters = []row.Filter{{Column: row.Column{Source: "v", Kind: c.kind}, Op: c.op, Values: []string{c.value}}}
@@ -335,7 +333,6 @@ func TestSQLiteARewriteBetweenPlanAndReadIsNoticed(t *testing.T) {
 	exec(t, "CREATE TABLE t (tenant TEXT NOT NULL, at TEXT NOT NULL, id INTEGER PRIMARY KEY, v TEXT)", "CREATE INDEX i ON t (tenant, at, id)",
 		"INSERT INTO t VALUES ('acme', '2026-03-01 10:00:00', 1, 'a'), ('acme', '2026-03-01 11:00:00', 2, 'b'), ('acme', '2026-03-01 12:00:00', 3, 'c')")
 	planner := open(t, dsn)
-	defer planner.Close()
 	q := valueQuery(row.String)
 	q.TimeColumn = row.Column{Source: "at", Kind: row.Timestamp}
 	q.Key = append([]row.Column{q.TimeColumn}, q.Key...)

@@ -25,13 +25,14 @@ func (s *sqliteSource) Plan(ctx context.Context, q row.Query, opt source.PlanOpt
 			}
 		}
 		// One snapshot for all probes: the inner pages of an index mean nothing beside another version's.
-		if _, err := s.conn.row(statement{text: "BEGIN"}); err != nil {
+		if _, err := s.conn.row(ctx, statement{text: "BEGIN"}); err != nil {
 			return err
 		}
 		if err = s.proveForms(ctx, &q); err == nil {
 			plan, err = s.plan(ctx, &q, opt)
 		}
-		if _, end := s.conn.row(statement{text: "COMMIT"}); err == nil {
+		// The transaction has to end when the context has.
+		if _, end := s.conn.row(context.WithoutCancel(ctx), statement{text: "COMMIT"}); err == nil {
 			err = end
 		}
 		return err

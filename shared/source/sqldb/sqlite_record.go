@@ -16,7 +16,7 @@ import (
 // chooseTree finds the index on (tenant, key…) that holds most of the key; nil when there is none that this package
 // can compare the entries of.
 func (s *sqliteSource) chooseTree(ctx context.Context, q *row.Query) (*btree, error) {
-	encoding, err := s.conn.row(statement{text: "PRAGMA encoding"})
+	encoding, err := s.conn.row(ctx, statement{text: "PRAGMA encoding"})
 	if err != nil || encoding != "UTF-8" {
 		return nil, err
 	}

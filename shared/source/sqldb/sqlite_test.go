@@ -83,7 +83,6 @@ func TestSQLiteClassesBecomeKinds(t *testing.T) {
 			dsn, exec := sqliteFile(t)
 			exec(t, "CREATE TABLE t (tenant TEXT NOT NULL, id INTEGER PRIMARY KEY, v)", "INSERT INTO t VALUES ('acme', 41, "+c.literal+")")
 			src := open(t, dsn)
-			defer src.Close()
 			rows, err := read(src, valueQuery(c.kind))
 			if c.want != "" {
 				if diff := cmp.Diff([][]string{{c.want, "41"}}, rows); diff != "" || err != nil {
@@ -138,7 +137,6 @@ func TestSQLiteChecksTheTable(t *testing.T) {
 			dsn, exec := sqliteFile(t)
 			exec(t, c.tables...)
 			src := open(t, dsn)
-			defer src.Close()
 			q := valueQuery(row.String)
 			q.Columns[0].Source = "note"
 			c.alter(&q)
@@ -160,7 +158,6 @@ func TestSQLiteTimeBoundsOutsideTheKeyAreExact(t *testing.T) {
 		"INSERT INTO t VALUES ('acme', '2026-01-01 08:00:00+08:00', 1, 'a'), ('acme', '2026-01-01T00:00:00.5Z', 2, 'b'),"+
 			"('acme', '2025-12-31 23:59:59.999', 3, 'c'), ('acme', NULL, 4, 'd'), ('acme', 1767225600250, 5, 'e')")
 	src := open(t, dsn)
-	defer src.Close()
 	q := valueQuery(row.String)
 	q.TimeColumn = row.Column{Source: "at", Kind: row.Timestamp, Unit: row.Milliseconds}
 	q.Since, q.Until = "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5Z"
@@ -180,7 +177,6 @@ func TestSQLiteNeverBlocksAWriterAndSurvivesOne(t *testing.T) {
 	dsn, exec := sqliteFile(t)
 	exec(t, "CREATE TABLE t (tenant TEXT NOT NULL, id INTEGER PRIMARY KEY, v TEXT)", "INSERT INTO t VALUES ('acme', 1, 'a')")
 	src := open(t, dsn)
-	defer src.Close()
 	for i := range 20 {
 		if _, err := read(src, valueQuery(row.String)); err != nil {
 			t.Fatal(err)
@@ -191,7 +187,6 @@ func TestSQLiteNeverBlocksAWriterAndSurvivesOne(t *testing.T) {
 	exec(t, "PRAGMA journal_mode=DELETE", "CREATE TABLE t (tenant TEXT NOT NULL, id INTEGER PRIMARY KEY, v TEXT)",
 		"INSERT INTO t VALUES ('acme', 1, 'a')", "BEGIN EXCLUSIVE")
 	src = open(t, locked)
-	defer src.Close()
 	start := time.Now()
 	_, err := read(src, valueQuery(row.String))
 	if job.KindOf(err) != job.Transient || job.CodeOf(err) != "source_timeout" || time.Since(start) > 2*sqldb.LockTime {
@@ -209,7 +204,6 @@ func TestSQLiteStopsInTheMiddleOfAStatement(t *testing.T) {
 	exec(t, `CREATE VIEW t AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000)
 		SELECT 'acme' AS tenant, i AS id, 'x' AS v FROM n WHERE i > 999999990`)
 	src := open(t, dsn)
-	defer src.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	var b row.Batch

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"strconv"
-	"unsafe"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -224,6 +223,3 @@ func allDigits(text []byte) bool {
 	}
 	return len(text) > 0
 }
-
-// unsafeString views bytes as a string for a call that doesn't keep it.
-func unsafeString(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
