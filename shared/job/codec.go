@@ -17,9 +17,22 @@ type reader struct {
 	err  error
 }
 
+// The codes of rows that can't be decoded. A row of another release is no fault of its job: one that can read it may take
+// the work over, so its kind is Transient.
+const (
+	codeSchema    = "ledger_row_schema"
+	codeMalformed = "ledger_row_malformed"
+)
+
+// Unreadable reports whether err is of a row that is there and can't be decoded by this release.
+func Unreadable(err error) bool {
+	code := CodeOf(err)
+	return code == codeSchema || code == codeMalformed
+}
+
 func (r *reader) fail(field string) {
 	if r.err == nil {
-		r.err = Errorf(Permanent, "ledger_row_malformed", "%s: field %s is not of its type", r.what, field)
+		r.err = Errorf(Permanent, codeMalformed, "%s: field %s is not of its type", r.what, field)
 	}
 }
 
@@ -102,7 +115,8 @@ func (r *reader) json(field string, into any) {
 
 func (r *reader) schema() {
 	if schema := r.number(fieldSchema); schema != Schema && r.err == nil {
-		r.err = Errorf(Permanent, "ledger_row_schema", "%s: the row has schema %d; this release reads %d", r.what, schema, Schema)
+		r.err = Errorf(Transient, codeSchema, "%s: the row has schema %d, this release reads %d: "+
+			"finish the deployment of the release that wrote it, or let its jobs end before going back", r.what, schema, Schema)
 	}
 }
 
@@ -254,13 +268,13 @@ func encodePart(p Part) string {
 func decodePart(text string) (Part, error) {
 	pieces := strings.SplitN(text, ":", 4)
 	if len(pieces) != 4 {
-		return Part{}, Errorf(Permanent, "ledger_row_malformed", "a part has %d fields, not 4", len(pieces))
+		return Part{}, Errorf(Permanent, codeMalformed, "a part has %d fields, not 4", len(pieces))
 	}
 	number, errNumber := strconv.ParseInt(pieces[0], 10, 64)
 	size, errSize := strconv.ParseInt(pieces[1], 10, 64)
 	crc, errCRC := strconv.ParseUint(pieces[2], 16, 64)
 	if errNumber != nil || errSize != nil || errCRC != nil {
-		return Part{}, Errorf(Permanent, "ledger_row_malformed", "a part's numbers are not numbers")
+		return Part{}, Errorf(Permanent, codeMalformed, "a part's numbers are not numbers")
 	}
 	return Part{Number: number, Bytes: size, CRC64: crc, ETag: pieces[3]}, nil
 }

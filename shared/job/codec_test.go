@@ -94,7 +94,7 @@ func TestRowsDecodeToWhatTheirMovesPromised(t *testing.T) {
 	d.apply(job.Create(job.Intent{Job: asked, KeyDigest: "k", KeyMemory: time.Hour, ActiveMax: 1}, now), nil)
 	want := asked
 	want.State, want.Version, want.CreatedAt, want.RowsEstimated = job.StateQueued, 1, now, -1
-	want.DueAt = d.job().DueAt
+	want.DueAt, want.UpdatedAt = d.job().DueAt, now
 	if diff := cmp.Diff(want, d.job()); diff != "" {
 		t.Errorf("created (-want +stored):\n%s", diff)
 	}
@@ -178,7 +178,7 @@ func TestALaterReleasesFieldsAreIgnoredAndItsRowsRefused(t *testing.T) {
 		t.Errorf("a unit with an unknown field: %v\n%s", err, diff)
 	}
 	for name, fields := range map[string]job.Fields{"schema 2": more(jobRow, "schema", int64(job.Schema+1)), "no row": {}} {
-		if _, err := job.DecodeJob(fields); job.KindOf(err) != job.Permanent || job.CodeOf(err) != "ledger_row_schema" {
+		if _, err := job.DecodeJob(fields); job.KindOf(err) != job.Transient || job.CodeOf(err) != "ledger_row_schema" || !job.Unreadable(err) {
 			t.Errorf("job of %s: %v", name, err)
 		}
 		if _, err := job.DecodeUnit(fields); job.CodeOf(err) != "ledger_row_schema" {

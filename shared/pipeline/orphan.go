@@ -108,6 +108,7 @@ const (
 	classYoung   = "young"    // would be an orphan but for its age
 	classForeign = "foreign"  // not Sealift's key
 	classKept    = "evidence" // conflicts with what its job would have published
+	classUnread  = "unread"   // of a job whose row this release can't decode; left alone, and no reason to stop
 	classOrphan  = "orphan"
 )
 
@@ -117,10 +118,12 @@ func (s Sweeper) classify(ctx context.Context, key string, since time.Time) (str
 		return classForeign, nil
 	}
 	j, err := readJob(ctx, s.Ledger, jobID)
-	if job.KindOf(err) == job.NotFound {
+	switch {
+	case job.KindOf(err) == job.NotFound:
 		return s.byAge(since), nil
-	}
-	if err != nil {
+	case job.Unreadable(err):
+		return classUnread, nil
+	case err != nil:
 		return "", err
 	}
 	switch {
@@ -132,6 +135,9 @@ func (s Sweeper) classify(ctx context.Context, key string, since time.Time) (str
 		return classKept, nil
 	}
 	clean, err := readUnit(ctx, s.Ledger, jobID, job.CleanID)
+	if job.Unreadable(err) {
+		return classUnread, nil
+	}
 	if err != nil {
 		return "", err
 	}
