@@ -41,7 +41,7 @@ func (l *life) play(before func()) {
 		case len(able) > 0:
 			l.answer(able[l.pick(len(able))])
 		case len(ready) > 0:
-			l.deliver(ready[l.pick(len(ready))], functionTime, 0)
+			l.deliver(ready[l.pick(len(ready))], functionTime, l.pace)
 		case l.quiet():
 			return
 		case sweeps && !due.After(l.now()):

@@ -29,6 +29,8 @@ type life struct {
 	disturb func(p *parked) deed
 	// delay is how long what was sent by somebody who waits no longer is under way; nil is no time.
 	delay func() time.Duration
+	// pace is how long each call of a worker takes.
+	pace time.Duration
 	// sweeps says that the sweeper's timer runs.
 	sweeps bool
 
@@ -50,6 +52,8 @@ type life struct {
 	broken  []string
 	tally   tally
 	said    said
+	// rewritten are the rows that this release can't read, until when.
+	rewritten map[job.RowKey]time.Time
 	// cancels counts the cancels that were asked for, ended says that the delivery was made to end, troubles counts
 	// those of the weather.
 	cancels  int
@@ -76,7 +80,7 @@ func simStart() time.Time { return time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC) 
 // newLife begins a life; it must be called inside a bubble.
 func newLife(s shape, seed uint64) *life {
 	l := &life{
-		shape: s, random: rand.New(rand.NewPCG(seed, 0x5ea11f7)), actors: map[string]*actor{}, bell: make(chan struct{}, 1),
+		shape: s, random: rand.New(rand.NewPCG(seed, 0x5ea11f7)), actors: map[string]*actor{}, rewritten: map[job.RowKey]time.Time{}, bell: make(chan struct{}, 1),
 		who:     policy.Principal{Tenant: "acme", Subject: "ana", Roles: []string{policy.RoleOperator}},
 		disturb: func(*parked) deed { return letItBe }, sweeps: true,
 	}
@@ -179,6 +183,7 @@ func (l *life) ring() {
 // rest waits until everybody waits, and takes note of who has finished or run out of time.
 func (l *life) rest() {
 	synctest.Wait()
+	l.downgrade()
 	l.reap()
 	for _, a := range l.active {
 		if !a.dead && !a.deadline.IsZero() && !l.now().Before(a.deadline) {
@@ -282,6 +287,9 @@ func (l *life) next() (at time.Time, ok bool) {
 	for _, p := range l.late {
 		sooner(p.until)
 	}
+	for _, until := range l.rewritten {
+		sooner(until)
+	}
 	for _, p := range l.parked {
 		if until := later(p.until, p.actor.until); !until.IsZero() {
 			sooner(until)
@@ -317,7 +325,7 @@ func later(a, b time.Time) time.Time {
 
 // quiet reports whether the job has ended and nobody has anything left to do.
 func (l *life) quiet() bool {
-	if l.id == "" || len(l.active) > 0 || len(l.late) > 0 || len(l.world.Queue.Messages()) > 0 {
+	if l.id == "" || len(l.active) > 0 || len(l.late) > 0 || len(l.rewritten) > 0 || len(l.world.Queue.Messages()) > 0 {
 		return false
 	}
 	due, some := l.world.Ledger.NextDue()

@@ -21,6 +21,8 @@ type weather struct {
 	sweep, lose, idle int
 	// duplicates and forgeries of messages, cancels, signs and asks are how many of them may happen.
 	duplicates, forgeries, cancels, signs, asks int
+	// newer is how often a row is for some time one of a newer release, which this one must leave alone.
+	newer int
 	// refusals for good fail the job; vandals put a wrong object where the artifact belongs.
 	forGood, vandal bool
 	// slow workers take their time for each call, and some are ended early by their platform.
@@ -49,7 +51,9 @@ const (
 const (
 	// budgetSafe is up to how many struck calls no budget of a unit can be used up.
 	budgetSafe = 5
-	turnsRough = 1500
+	// budgetNewer is that of lives in which units fail because of rows that they can't read.
+	budgetNewer = 2
+	turnsRough  = 1500
 )
 
 func newWeather(random *rand.Rand) *weather {
@@ -62,6 +66,9 @@ func newWeather(random *rand.Rand) *weather {
 	}
 	if random.IntN(20) == 0 {
 		w.budget = 6 + random.IntN(30)
+	}
+	if random.IntN(8) == 0 {
+		w.newer, w.budget = 1, min(w.budget, budgetNewer)
 	}
 	for _, d := range faults() {
 		if random.IntN(2) == 0 {
@@ -175,13 +182,43 @@ func (l *life) forge() {
 	}
 }
 
+// upgrade makes a row one of a newer release for some time.
+func (l *life) upgrade() {
+	var keys []job.RowKey
+	l.world.Ledger.Each(func(key job.RowKey, row job.Fields) {
+		// Nobody but its holder rewrites a unit under a lease.
+		if _, _, ok := job.ParseRowKey(key); ok && row["state"] != string(job.UnitLeased) {
+			keys = append(keys, key)
+		}
+	})
+	key := keys[l.random.IntN(len(keys))]
+	l.note("release", "rewrites "+key.SK)
+	l.world.Ledger.Rewrite(key, "schema", int64(job.Schema+1))
+	l.rewritten[key] = l.now().Add(time.Duration(l.random.IntN(30)) * time.Second)
+}
+
+// downgrade makes rows readable again whose time has come.
+func (l *life) downgrade() {
+	for key, until := range l.rewritten {
+		if !until.After(l.now()) {
+			l.world.Ledger.Rewrite(key, "schema", int64(job.Schema))
+			delete(l.rewritten, key)
+		}
+	}
+}
+
 // people do what they may do, and sometimes what they may not.
 func (l *life) people(w *weather) {
 	if l.id == "" {
 		return
 	}
 	state := l.state()
-	switch l.random.IntN(4) {
+	switch l.random.IntN(5) {
+	case 4:
+		if w.newer > 0 {
+			w.newer--
+			l.upgrade()
+		}
 	case 0:
 		if w.cancels > 0 {
 			w.cancels--

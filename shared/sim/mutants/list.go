@@ -85,6 +85,8 @@ func leaseMutants() []mutant {
 		one("an older plan overwrites a newer one's shards", lease,
 			`{Field: "plan_generation", Test: IsAbsentOrLess, Values: []Value{unit.PlanGeneration}},`,
 			`{Field: fieldSchema, Test: IsAbsentOrIs, Values: []Value{int64(Schema)}},`),
+		one("a late renewal cuts a lease short", lease,
+			`w.Guards = append(w.Guards, Guard{Field: "lease_until_ms", Test: IsAbsentOrLess, Values: []Value{until.UnixMilli()}})`, ``),
 		one("a plan brings retired shards back to life", lease,
 			`{Field: "generation", Test: IsAbsentOrIs, Values: []Value{int64(0)}},`, ``),
 		one("a dead lease is claimed before its end", unit, `return u.LeaseUntil.Before(now), u.LeaseUntil`, `return true, u.LeaseUntil`),

@@ -120,7 +120,7 @@ func try(ctx context.Context, m mutant, dir string, seeds int) (verdict string, 
 	if err != nil || random != "" {
 		return random, err
 	}
-	for _, test := range []string{"NoSweeper", "SingleFault", "CancelAt"} {
+	for _, test := range []string{"HasFound", "NoSweeper", "SingleFault", "CancelAt"} {
 		verdict, err = play(ctx, binary, test)
 		if err != nil || verdict != "" {
 			return verdict, err
