@@ -154,17 +154,17 @@ func (l *life) watch(a *actor, call sim.Call) {
 	if a.doing.on.Unit == "" || a.doing.on.Unit == job.PlanID {
 		return
 	}
-	switch call.Method {
-	case "Put", "PutPart", "CopyPart", "CreateUpload", "CompleteUpload":
+	switch {
+	case call.Port == sim.PortStore && call.Writes():
 		row := l.world.Ledger.Peek(job.UnitKey(a.doing.on.Job, a.doing.on.Unit))
 		owner, _ := row["owner"].(string)
 		until, _ := row["lease_until_ms"].(int64)
 		if !strings.HasPrefix(owner, a.name+".") || until <= l.now().UnixMilli() {
 			l.breaks("%s writes to the store and can't prove its lease: %s", a.name, call)
 		}
-	case "Read":
+	case call.Port == sim.PortSource && call.Method == "Read":
 		state, _ := l.world.Ledger.Peek(job.JobKey(a.doing.on.Job))["state"].(string)
-		if call.Port != sim.PortSource || !job.State(state).Terminal() {
+		if !job.State(state).Terminal() {
 			return
 		}
 		if a.blind++; a.blind > 1 {

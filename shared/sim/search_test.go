@@ -47,6 +47,9 @@ func TestEveryDisturbedLifeEndsWell(t *testing.T) {
 					sum.Lock()
 					sum.add(l.tally)
 					sum.Unlock()
+					if first == last && len(l.broken) == 0 {
+						t.Logf("seed %d:\n%s", seed, l.story())
+					}
 					if len(l.broken) > 0 && failed.CompareAndSwap(false, true) {
 						report(t, refs, seed, l, skip)
 					}

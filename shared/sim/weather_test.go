@@ -110,7 +110,7 @@ func (w *weather) disturb(l *life) func(p *parked) deed {
 func (l *life) rough(w *weather) {
 	l.disturb, l.chooses = w.disturb(l), true
 	l.delay = func() time.Duration { return time.Duration(l.random.Int64N(int64(w.delay) + 1)) }
-	for turn := 0; turn < turnsRough; turn++ {
+	for range turnsRough {
 		l.rest()
 		if len(l.broken) > 0 || l.quiet() {
 			break

@@ -1,9 +1,12 @@
 // Package sim owns in-memory fakes of the pipeline's ports for tests: a ledger, a store and a queue that share one
 // virtual clock, inject faults on either side of every call, and police what the pipeline does with them. A fake passes
 // the same conformance suite as its adapter, and then refuses to overlook: an illegal transition, a stale write that
-// lands, a second artifact, a counter below zero are recorded as violations. Everything is deterministic. Start reading
-// at World; the rules are in police.go. It imports job, limits, checksum and the pipeline's ports, and only tests
-// import it.
+// lands, a second artifact, a counter below zero are recorded as violations. Everything is deterministic.
+//
+// Its own tests play whole exports in virtual time (life_test.go), one decision at a time: every single fault of an
+// undisturbed life (single_test.go), and random ones by the thousand (weather_test.go, search_test.go). Start reading at
+// World for the fakes, at life for the tests; the rules are in police.go and bytes.go. It imports job, limits, checksum
+// and the pipeline's ports, and only tests import it.
 package sim
 
 import (
@@ -119,7 +122,12 @@ type Call struct {
 	Subject string
 	// Number counts the world's calls from 1.
 	Number int
+
+	writes bool
 }
+
+// Writes reports whether the call has an effect.
+func (c Call) Writes() bool { return c.writes }
 
 // String renders the call for the log of a failing seed.
 func (c Call) String() string {
@@ -189,6 +197,7 @@ func (w *World) violate(format string, args ...any) {
 
 // write makes a call that has an effect. Effects run while the world is locked.
 func (w *World) write(ctx context.Context, call Call, effect func() error) error {
+	call.writes = true
 	locked := func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -42,8 +42,11 @@ func run(ctx context.Context, seeds int, only string) (found, missed int, err er
 		return 0, 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if verdict, err := try(ctx, mutant{}, dir, min(seeds, healthy)); err != nil || verdict != "" {
-		return 0, 0, fmt.Errorf("the simulation fails without any mistake planted; mend that first: %s, %v", verdict, err)
+	switch verdict, err := try(ctx, mutant{}, dir, min(seeds, healthy)); {
+	case err != nil:
+		return 0, 0, fmt.Errorf("try without a mistake: %w", err)
+	case verdict != "":
+		return 0, 0, fmt.Errorf("the simulation fails without any mistake planted; mend that first: %s", verdict)
 	}
 	for _, m := range mutants() {
 		if !strings.Contains(m.name, only) {
