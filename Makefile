@@ -7,7 +7,7 @@ FUNCTIONS := create query cancel plan-shards process-shard finalize sign-downloa
 SOURCES := $(shell find cmd functions shared localstack -name '*.go' 2>/dev/null) go.mod go.sum localstack/go.mod localstack/go.sum
 export CGO_ENABLED ?= 0
 
-.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench-localstack golden clean
+.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench-localstack golden clean sim sim-long mutants
 
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,17 @@ test-aws-moto: ## The same against moto, an emulator of other authors; localstac
 
 bench-localstack: build ## Measure the embedded cloud's speed and size.
 	@cd localstack && go run ./bench
+
+sim: ## Play N=100000 random exports in virtual time, or tell the story of one: SEED=….
+	@set -o pipefail; SEALIFT_SEEDS=$(if $(SEED),$(SEED)-$(SEED),$(or $(N),100000)) \
+	  go test ./shared/sim -count 1 -timeout 0 -v -run $(if $(SEED),DisturbedLife,'Life|Fault|Cancel|Found') | grep -v '^=== '
+
+sim-long: ## Play N=10000000 random exports, every fault of every shape and every pair of faults; takes hours.
+	@set -o pipefail; SEALIFT_SIM_LONG=1 SEALIFT_SEEDS=$(or $(N),10000000) \
+	  go test ./shared/sim -count 1 -timeout 0 -v -run 'Life|Fault|Cancel|Found' | grep -v '^=== '
+
+mutants: ## Plant every listed mistake and count the simulated exports until it is found; takes an hour.
+	@go run ./shared/sim/mutants -seeds $(or $(N),20000)
 
 golden: ## Rewrite the golden files; look at the difference before you commit it.
 	@SEALIFT_GOLDEN=write go test ./shared/... ./cmd/... -run Golden
