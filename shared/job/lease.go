@@ -195,9 +195,15 @@ func (u Unit) Retire() Change {
 	}}}
 }
 
-// Nudge notes that somebody sent a due unit's pointer again and when to look next.
+// Nudge notes that somebody sent a due unit's pointer again and when to look next. A unit that waited until it was due is
+// pending from then on: the next look is no time before which it can't be claimed.
 func (u Unit) Nudge(next time.Time) Change {
-	return Change{name: "nudge_unit", writes: []Write{nudge(UnitKey(u.Job, u.ID), u.DueAt, next)}}
+	w := nudge(UnitKey(u.Job, u.ID), u.DueAt, next)
+	if u.State == UnitWaiting {
+		w.Guards = append(w.Guards, equal(fieldState, string(UnitWaiting)))
+		w.Set = append([]Field{{fieldState, string(UnitPending)}}, w.Set...)
+	}
+	return Change{name: "nudge_unit", writes: []Write{w}}
 }
 
 // owned is a write that only the holder of this generation may make.

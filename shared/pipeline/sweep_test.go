@@ -12,51 +12,89 @@ import (
 	"sealift/shared/sim"
 )
 
+// table is a world with one job whose plan a worker has claimed.
+type table struct {
+	*sim.World
+
+	t       *testing.T
+	job     job.Job
+	sweeper pipeline.Sweeper
+}
+
+func claimed(t *testing.T) table {
+	t.Helper()
+	world := sim.New(sim.Options{})
+	worker := pipeline.Worker{Ledger: world.Ledger, Queue: world.Queue, Log: slog.New(slog.DiscardHandler),
+		NewOwner: func() string { return "sweeper" }, Jitter: func(time.Duration) time.Duration { return 0 }}
+	w := table{World: world, t: t, sweeper: pipeline.Sweeper{
+		Cleaner: pipeline.Cleaner{Worker: worker, Store: world.Store, Keys: artifact.Keys{}}, OrphanAge: time.Hour,
+	}}
+	w.job = job.Job{ID: job.NewID([16]byte{7}), Tenant: "acme", Applicant: "ana", Definition: "orders", DefinitionVersion: 1, Lane: job.Bulk}
+	w.apply(job.Create(job.Intent{Job: w.job, KeyDigest: "k", KeyMemory: time.Hour, ActiveMax: 1}, world.Ledger.Now()))
+	_, claim, err := w.plan().Claim("attempt", world.Ledger.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.apply(claim)
+	return w
+}
+
+func (w table) apply(change job.Change) {
+	w.t.Helper()
+	if err := w.Ledger.Apply(w.t.Context(), change); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w table) plan() job.Unit {
+	w.t.Helper()
+	unit, err := job.DecodeUnit(w.Ledger.Peek(job.UnitKey(w.job.ID, job.PlanID)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return unit
+}
+
+// sweep does one round and returns how many messages have ever been sent.
+func (w table) sweep() int {
+	w.t.Helper()
+	if _, err := w.sweeper.Sweep(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.Queue.Sent()
+}
+
 // TestADeadLeaseIsWokenForOnlyWhenEveryWorkerFindsItDead has a worker die and a sweep right after the end of its lease: a
 // worker whose clock is behind by the ledger's grain would let the message go.
 func TestADeadLeaseIsWokenForOnlyWhenEveryWorkerFindsItDead(t *testing.T) {
 	t.Parallel()
-	world := sim.New(sim.Options{})
-	ledger := world.Ledger
-	j := job.Job{ID: job.NewID([16]byte{7}), Tenant: "acme", Applicant: "ana", Definition: "orders", DefinitionVersion: 1, Lane: job.Bulk}
-	apply := func(change job.Change, err error) {
-		t.Helper()
-		if err == nil {
-			err = ledger.Apply(t.Context(), change)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	w := claimed(t)
+	w.Clock.Advance(limits.Lease + limits.ClockGrain/2)
+	before := w.sweep()
+	w.Clock.Advance(limits.ClockGrain)
+	if after := w.sweep(); after != before+1 {
+		t.Fatalf("the unit was woken %d times a grain after its lease, want once", after-before)
 	}
-	read := func() job.Unit {
-		t.Helper()
-		unit, err := job.DecodeUnit(ledger.Peek(job.UnitKey(j.ID, job.PlanID)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return unit
-	}
-	apply(job.Create(job.Intent{Job: j, KeyDigest: "k", KeyMemory: time.Hour, ActiveMax: 1}, ledger.Now()), nil)
-	_, claim, err := read().Claim("the one that dies", ledger.Now())
-	apply(claim, err)
-
-	worker := pipeline.Worker{Ledger: ledger, Queue: world.Queue, Log: slog.New(slog.DiscardHandler),
-		NewOwner: func() string { return "sweeper" }, Jitter: func(time.Duration) time.Duration { return 0 }}
-	sweeper := pipeline.Sweeper{Cleaner: pipeline.Cleaner{Worker: worker, Store: world.Store, Keys: artifact.Keys{}}, OrphanAge: time.Hour}
-	wakes := func() (plans int) {
-		t.Helper()
-		if _, err := sweeper.Sweep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		return world.Queue.Sent()
-	}
-	world.Clock.Advance(limits.Lease + limits.ClockGrain/2)
-	before := wakes()
-	world.Clock.Advance(limits.ClockGrain)
-	if after := wakes(); after != before+1 {
-		t.Fatalf("the unit was woken %d times a grain after its lease, %d times before, want once after", after-before, before)
-	}
-	if ok, until := read().Claimable(ledger.Lagging(limits.ClockGrain - time.Millisecond).Now()); !ok {
+	if ok, until := w.plan().Claimable(w.Ledger.Lagging(limits.ClockGrain - time.Millisecond).Now()); !ok {
 		t.Errorf("a worker whose clock is behind finds the unit leased until %s", until)
+	}
+}
+
+// TestWhoIsWokenByTheSweepForARetryMayClaim has a unit fail and the message of its retry be lost: a wait that is over
+// must not begin anew because somebody looked.
+func TestWhoIsWokenByTheSweepForARetryMayClaim(t *testing.T) {
+	t.Parallel()
+	w := claimed(t)
+	now := w.Ledger.Now()
+	w.apply(w.plan().Retry(job.Failure{Kind: job.Transient, Code: "source_unavailable"}, now, now.Add(3*time.Second)))
+	if ok, _ := w.plan().Claimable(w.Ledger.Now()); ok {
+		t.Fatal("a unit that waits can be claimed")
+	}
+	w.Clock.Advance(4 * time.Second)
+	if sent := w.sweep(); sent != 1 {
+		t.Fatalf("%d messages for a retry that is due, want 1", sent)
+	}
+	if ok, at := w.plan().Claimable(w.Ledger.Now()); !ok {
+		t.Errorf("whoever is woken has to wait again, until %s", at)
 	}
 }

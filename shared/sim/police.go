@@ -175,7 +175,7 @@ func unitLegal(from, to job.UnitState) bool {
 	case job.UnitLeased:
 		return true
 	case job.UnitWaiting:
-		return to == job.UnitWaiting || to == job.UnitLeased || to == job.UnitRetired
+		return to == job.UnitWaiting || to == job.UnitPending || to == job.UnitLeased || to == job.UnitRetired
 	case job.UnitDone, job.UnitFailed, job.UnitRetired:
 		return false
 	}

@@ -70,6 +70,8 @@ func leaseSamples() []Sample {
 	now := sampleTime()
 	shard, pending := sampleShard(), sampleUnit(job.PlanID)
 	pending.State, pending.Generation, pending.History = job.UnitPending, 0, nil
+	waiting := sampleShard()
+	waiting.State, waiting.LeaseUntil = job.UnitWaiting, time.Time{}
 	dead := sampleShard()
 	dead.LeaseUntil = now.Add(-time.Second)
 	_, claim, _ := pending.Claim("attempt-1", now)
@@ -100,6 +102,7 @@ func leaseSamples() []Sample {
 		{"retry", shard.Retry(failure, now, now.Add(30*time.Second))},
 		{"retire", shard.Retire()},
 		{"nudge_unit", shard.Nudge(now.Add(2 * time.Minute))},
+		{"nudge_waiting_unit", waiting.Nudge(now.Add(2 * time.Minute))},
 	}
 }
 
