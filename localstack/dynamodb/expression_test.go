@@ -13,7 +13,7 @@ func TestConditions(t *testing.T) {
 	c.put(t, item{
 		"pk": "a", "sk": "b", "n": number("10.50"), "s": "hello", "bin": []byte{1, 2, 3}, "yes": true, "nil": nil,
 		"li": []any{"x", 2, item{"deep": "y"}}, "mp": item{"k": 5, "status": "on"}, "ss": stringSet{"p", "q"}, "ns": numbers{"1", "2"},
-		"lo": 1, "hi": 20, "blank": "",
+		"lo": 1, "hi": 20, "blank": "", "clef": "é𝄞",
 	})
 	cases := []struct {
 		condition string
@@ -58,6 +58,7 @@ func TestConditions(t *testing.T) {
 		{"contains(li, :v)", item{":v": item{"deep": "y"}}, true},
 		{"contains(li, :v)", item{":v": "y"}, false},
 		{"size(s) = :v", item{":v": 5}, true},
+		{"size(clef) = :v", item{":v": 3}, true},
 		{"size(li) > :v", item{":v": 2}, true},
 		{"size(mp) = :v", item{":v": 2}, true},
 		{"size(bin) = :v", item{":v": 3}, true},

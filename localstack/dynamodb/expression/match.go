@@ -3,7 +3,7 @@ package expression
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"sealift/localstack/dynamodb/value"
 )
@@ -147,10 +147,16 @@ func (o operand) of(item value.Item) value.Value {
 	}
 }
 
+// size counts a text in UTF-16 code units, as the service does: a character beyond the
+// basic plane counts as two.
 func size(v value.Value) value.Value {
 	switch v.Kind() {
 	case value.String:
-		return value.OfInt(int64(utf8.RuneCountInString(v.Text())))
+		n := 0
+		for _, r := range v.Text() {
+			n += utf16.RuneLen(r)
+		}
+		return value.OfInt(int64(n))
 	case value.Binary:
 		return value.OfInt(int64(len(v.Text())))
 	case value.StringSet, value.NumberSet, value.BinarySet, value.List:
