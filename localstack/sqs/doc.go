@@ -14,7 +14,9 @@
 //     the client goes away, when the queue is deleted and when the engine closes.
 //   - Message groups on a standard queue are served fairly: the group with the
 //     fewest messages in flight is served next, ties go to the group that has
-//     waited longest. Messages without a group form one group of their own.
+//     waited longest. A message without a group is a tenant of its own. On AWS
+//     a tenant must first have 30 messages and a tenth of all in flight, or a
+//     tenth of the consumers' time, before others are preferred to it.
 //
 // What it refuses: FIFO queues and their parameters, and every operation that
 // is not in operations(). Queue policies are stored and returned but not

@@ -278,3 +278,34 @@ func TestGroupsOnAStandardQueueAreServedFairly(t *testing.T) {
 		t.Errorf("got %s: the group with fewest in flight must come first", *m.Body)
 	}
 }
+
+// A message without a group is its sender's own: it neither waits for the others of its kind nor holds up a group.
+func TestAMessageWithoutAGroupIsATenantOfItsOwn(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	url := b.queue("q", nil)
+	for i := range 6 {
+		b.send(url, "alone-"+strconv.Itoa(i))
+	}
+	loud := func(body string) {
+		if _, err := b.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: &body, MessageGroupId: aws.String("loud")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	loud("loud-0")
+	loud("loud-1")
+	var bodies []string
+	for range 7 {
+		bodies = append(bodies, *b.one(url, 0).Body)
+	}
+	if diff := cmp.Diff([]string{"alone-0", "alone-1", "alone-2", "alone-3", "alone-4", "alone-5", "loud-0"}, bodies); diff != "" {
+		t.Errorf("messages in flight without a group delay others without one:\n%s", diff)
+	}
+	b.send(url, "alone-6")
+	if m := b.one(url, 0); *m.Body != "alone-6" {
+		t.Errorf("got %s: a tenant with nothing in flight must come before one with a message in flight", *m.Body)
+	}
+	if m := b.one(url, 0); *m.Body != "loud-1" {
+		t.Errorf("got %s, want loud-1", *m.Body)
+	}
+}

@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -304,10 +305,11 @@ func (e *Engine) moveTarget(r taskRecord, m *message) (*queue, string) {
 	return to, ""
 }
 
-// oldestVisible is up to n visible messages that were there at lastSeq.
+// oldestVisible is up to n visible messages that were there at lastSeq, the group
+// first whose oldest has been visible longest.
 func (q *queue) oldestVisible(n int, lastSeq uint64) []*message {
 	var found []*message
-	for _, g := range q.ready {
+	for _, g := range slices.SortedFunc(slices.Values(q.ready), func(a, b *group) int { return cmp.Compare(a.turn(), b.turn()) }) {
 		for at := g.visible.Front(); at != nil && len(found) < n; at = at.Next() {
 			if m := at.Value.(*message); m.seq <= lastSeq {
 				found = append(found, m)

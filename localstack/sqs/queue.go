@@ -32,11 +32,13 @@ type message struct {
 	firstReceived, receivedAt time.Time
 
 	place    *list.Element // in group.visible, while visible
+	turn     uint64        // when it last became visible, by the queue's own count
 	dueIndex int           // in queue.due, while not visible
 	ageIndex int           // in queue.age
 }
 
-// group is the visible messages that share a MessageGroupId, oldest first.
+// group is the visible messages that share a MessageGroupId, oldest first. A
+// message without one is a group of its own, with an empty name.
 type group struct {
 	name     string
 	visible  *list.List
@@ -58,7 +60,7 @@ type queue struct {
 	due      dueHeap   // delayed and in-flight messages, next to become visible first
 	age      ageHeap   // all messages, oldest first
 
-	served            uint64
+	served, turns     uint64
 	delayed, inFlight int
 	// wake is closed and replaced whenever a waiting receive should look again.
 	wake chan struct{}
@@ -71,6 +73,9 @@ func newQueue(record queueRecord, s settings) *queue {
 	}
 }
 
+// turn is that of the oldest visible message; there must be one.
+func (g *group) turn() uint64 { return g.visible.Front().Value.(*message).turn }
+
 func (q *queue) notify() {
 	close(q.wake)
 	q.wake = make(chan struct{})
@@ -80,7 +85,9 @@ func (q *queue) group(name string) *group {
 	g := q.groups[name]
 	if g == nil {
 		g = &group{name: name, visible: list.New(), index: -1}
-		q.groups[name] = g
+		if name != "" {
+			q.groups[name] = g
+		}
 	}
 	return g
 }
@@ -117,7 +124,13 @@ func (q *queue) enter(m *message) {
 	g := m.group
 	switch m.state {
 	case stateVisible:
+		q.turns++
+		m.turn = q.turns
 		m.place = g.visible.PushBack(m)
+		if g.name == "" {
+			// It waits behind the groups whose last service is longer ago.
+			g.served = q.served
+		}
 		if g.index < 0 {
 			heap.Push(&q.ready, g)
 		}
@@ -147,6 +160,8 @@ func (q *queue) leave(m *message) {
 		m.place = nil
 		if g.visible.Len() == 0 {
 			heap.Remove(&q.ready, g.index)
+		} else {
+			heap.Fix(&q.ready, g.index)
 		}
 		return
 	case stateDelayed:
@@ -186,7 +201,8 @@ func (q *queue) clear() {
 	q.delayed, q.inFlight = 0, 0
 }
 
-// groupHeap orders groups by fewest in flight, then longest unserved.
+// groupHeap orders groups with visible messages by fewest in flight, then longest
+// unserved, then by the message that has been visible longest.
 type groupHeap []*group
 
 func (h groupHeap) Len() int { return len(h) }
@@ -194,7 +210,10 @@ func (h groupHeap) Less(i, j int) bool {
 	if h[i].inFlight != h[j].inFlight {
 		return h[i].inFlight < h[j].inFlight
 	}
-	return h[i].served < h[j].served
+	if h[i].served != h[j].served {
+		return h[i].served < h[j].served
+	}
+	return h[i].turn() < h[j].turn()
 }
 func (h groupHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
