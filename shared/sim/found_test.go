@@ -18,23 +18,19 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 		name string
 		// pace is how long each call of a worker takes, delay how long what is sent late is under way.
 		pace, delay time.Duration
-		// deeds are done to the first, second, … call of a subject; a cancel follows the call named in cancel.
+		// deeds are done to a unit's first, second, … call about something; a cancel follows those named in cancel.
 		deeds  map[string][]deed
 		cancel string
 		ends   job.State
 	}{
 		{
 			name: "a renewal that was reported lost and came late cut a lease short", pace: 9 * time.Second, delay: 45 * time.Second,
-			deeds: map[string][]deed{"renew": {letItBe, letItBe, comeLate, letItBe, letItBe, comeLate, comeLate}}, ends: job.StateCompleted,
+			deeds: map[string][]deed{"s00001/renew": {letItBe, comeLate, letItBe, letItBe}}, ends: job.StateCompleted,
 		},
 		{
 			name: "a plan that was staged late brought the retired shards of a cancelled job back to life", delay: 5 * time.Minute,
-			deeds:  map[string][]deed{"plan": {refuse}, "stage": {letItBe, comeLate}},
-			cancel: "stage", ends: job.StateCancelled,
-		},
-		{
-			name:  "a shard whose job could not be read after its end woke nobody",
-			deeds: map[string][]deed{"finish_shard": {loseAnswer, loseAnswer}}, ends: job.StateCompleted,
+			deeds:  map[string][]deed{"plan/plan": {refuse}, "plan/stage": {letItBe, comeLate}},
+			cancel: "plan/stage", ends: job.StateCancelled,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -46,9 +42,10 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 				l.pace, l.delay = test.pace, func() time.Duration { return test.delay }
 				seen := map[string]int{}
 				l.disturb = func(p *parked) deed {
-					n := seen[p.call.Subject]
-					seen[p.call.Subject]++
-					if deeds := test.deeds[p.call.Subject]; n < len(deeds) && deeds[n] != letItBe {
+					about := p.actor.doing.on.Unit + "/" + p.call.Subject
+					n := seen[about]
+					seen[about]++
+					if deeds := test.deeds[about]; n < len(deeds) {
 						return deeds[n]
 					}
 					return letItBe
