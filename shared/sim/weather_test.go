@@ -95,7 +95,11 @@ func (w *weather) disturb(l *life) func(p *parked) deed {
 			w.forGood, w.spoiled = false, true
 			return refuseForGood
 		}
-		if len(w.deeds) == 0 || l.random.IntN(1000) >= w.perMille {
+		likely := w.perMille
+		if p.call.Subject == "renew" {
+			likely *= 8 // there are few, and most harm is done around them
+		}
+		if len(w.deeds) == 0 || l.random.IntN(1000) >= likely {
 			return letItBe
 		}
 		d := w.deeds[l.random.IntN(len(w.deeds))]

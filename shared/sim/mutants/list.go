@@ -90,8 +90,7 @@ func leaseMutants() []mutant {
 		one("a plan brings retired shards back to life", lease,
 			`{Field: "generation", Test: IsAbsentOrIs, Values: []Value{int64(0)}},`, ``),
 		one("a dead lease is claimed before its end", unit, `return u.LeaseUntil.Before(now), u.LeaseUntil`, `return true, u.LeaseUntil`),
-		one("a retry is not waited for", unit, `return !u.DueAt.After(now), u.DueAt`, `return true, u.DueAt`).
-			because("the delay is only kindness to what failed; nothing depends on it"),
+		one("a retry is not waited for", unit, `return !u.DueAt.After(now), u.DueAt`, `return true, u.DueAt`),
 		one("a lease is judged by the process's own clock", worker,
 			`	j, err := readJob(ctx, w.Ledger, pointer.Job)
 	if err != nil {

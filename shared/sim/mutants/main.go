@@ -123,6 +123,9 @@ func try(ctx context.Context, m mutant, dir string, seeds int) (verdict string, 
 	if err != nil || random != "" {
 		return random, err
 	}
+	if m.spared != "" {
+		return "", nil
+	}
 	for _, test := range []string{"HasFound", "NoSweeper", "SingleFault", "CancelAt"} {
 		verdict, err = play(ctx, binary, test)
 		if err != nil || verdict != "" {
@@ -159,21 +162,14 @@ func play(ctx context.Context, binary, test string, env ...string) (string, erro
 	return "found by " + test + ": " + reason(output), nil
 }
 
-// reason is the first broken rule in a test's output, which stands behind the life's story.
+// reason is the first broken rule in a test's output, which stands around the life's story.
 func reason(output []byte) string {
-	rules := []string{
-		"violates", "landed", "generation", "lease", "stands", "left", "holds", "ended", "turns", "audit", "panic", "file", "made", "happen",
-	}
+	story := regexp.MustCompile(`^(search_test.go:\d+: +)?\d+\.\d+s |^(---|seed \d|FAIL|panic: test|$)| lives; |fails; again`)
 	for line := range strings.Lines(string(output)) {
 		text := strings.TrimSpace(line)
-		if regexp.MustCompile(`^\d+\.\d+s `).MatchString(text) || text == "" || strings.HasPrefix(text, "---") || strings.Contains(text, " lives; ") {
-			continue
-		}
-		for _, rule := range rules {
-			if strings.Contains(text, rule) {
-				const most = 120
-				return text[:min(len(text), most)]
-			}
+		if !story.MatchString(text) {
+			const most = 120
+			return text[:min(len(text), most)]
 		}
 	}
 	return "see the output of its test"
