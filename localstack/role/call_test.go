@@ -159,6 +159,10 @@ func TestARequestNeedsWhatAWSAsksFor(t *testing.T) {
 			_, err := c.buckets.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: aws.String("b")})
 			return err
 		}, []string{"s3:ListBucket arn:aws:s3:::b"}},
+		{"delete an object of one version", "DeleteObject", func(ctx context.Context, c clients) error {
+			_, err := c.buckets.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: aws.String("b"), Key: aws.String("x"), IfMatch: aws.String("etag")})
+			return err
+		}, []string{"s3:DeleteObject arn:aws:s3:::b/x", "s3:GetObject arn:aws:s3:::b/x"}},
 		{"delete objects", "DeleteObjects", func(ctx context.Context, c clients) error {
 			_, err := c.buckets.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: aws.String("b"),
 				Delete: &s3types.Delete{Objects: []s3types.ObjectIdentifier{{Key: aws.String("x")}, {Key: aws.String("y")}}}})

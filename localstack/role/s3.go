@@ -129,6 +129,9 @@ func (c *Call) describeObject(r *http.Request, query url.Values, arn string) err
 	case r.Method == http.MethodDelete:
 		c.Operation = "DeleteObject"
 		c.need("DeleteObject", arn)
+		if match := r.Header.Get("If-Match"); match != "" && match != "*" {
+			c.need("GetObject", arn) // a comparison of the ETag tells what the object is
+		}
 	default:
 		return fmt.Errorf("%w: S3 has no %s on an object here", ErrUnknown, r.Method)
 	}
