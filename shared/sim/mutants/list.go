@@ -104,16 +104,29 @@ func leaseMutants() []mutant {
 	}
 	unit, err := readUnit(`).and(worker, `unit.Claim(w.NewOwner(), w.Ledger.Now())`, `unit.Claim(w.NewOwner(), early)`),
 		one("a finished unit forgets who finished it", lease,
-			`equal(fieldState, string(state)), equal("generation", u.Generation), equal("owner", u.Owner),`, `equal(fieldState, string(state)),`),
+			`equal(fieldState, string(state)), equal("generation", u.Generation), equal("owner", u.Owner),`, `equal(fieldState, string(state)),`).
+			because("who believes to have finished what another one did only sends its pointer once more"),
 	}
 }
 
 func jobMutants() []mutant {
 	return []mutant{
-		one("a transition is guarded by neither version nor state", transition,
+		one("a transition is guarded by neither version nor state nor its event", transition,
 			`Guards: []Guard{equal(fieldState, string(j.State)), equal("version", j.Version)},
 		Set: append(`, `Guards: []Guard{equal(fieldSchema, int64(Schema))},
-		Set: append(`),
+		Set: append(`).and(creating,
+			`Key: EventKey(event.Job, event.Version, suffix), Insert: true, Guards: []Guard{absent()}, Set: fields, Applied: applied,`,
+			`Key: EventKey(event.Job, event.Version, suffix), Insert: true, Set: fields, Applied: applied,
+		Guards: []Guard{{Field: fieldSchema, Test: IsAbsentOrIs, Values: []Value{int64(Schema)}}},`),
+		one("a transition is guarded by its event alone", transition,
+			`Guards: []Guard{equal(fieldState, string(j.State)), equal("version", j.Version)},
+		Set: append(`, `Guards: []Guard{equal(fieldSchema, int64(Schema))},
+		Set: append(`).because("the audit event of the new version must be absent, in the same write"),
+		one("an event may be written again", creating,
+			`Key: EventKey(event.Job, event.Version, suffix), Insert: true, Guards: []Guard{absent()}, Set: fields, Applied: applied,`,
+			`Key: EventKey(event.Job, event.Version, suffix), Insert: true, Set: fields, Applied: applied,
+		Guards: []Guard{{Field: fieldSchema, Test: IsAbsentOrIs, Values: []Value{int64(Schema)}}},`).
+			because("the version that an event belongs to is reached by one transition only"),
 		one("a transition is guarded by state only", transition,
 			`Guards: []Guard{equal(fieldState, string(j.State)), equal("version", j.Version)},
 		Set: append(`, `Guards: []Guard{equal(fieldState, string(j.State))},
