@@ -340,7 +340,12 @@ func (d Definition) validateColumns(c *checker) {
 		c.must(column.Kind.Valid(), where+"/kind", "is %q; allowed are %s", column.Kind, listed(row.Kinds()))
 		c.must(column.Scale == nil || (column.Kind == row.Decimal && *column.Scale >= 0), where+"/scale", "is only for decimal columns and not negative")
 		for k, op := range column.Ops {
+			c.must(!slices.Contains(row.Ops(), op) || slices.Contains(opsOf(column.Kind), op), at(where+"/filter", k), "is %q; a column of kind %s allows %s", op, column.Kind, listed(opsOf(column.Kind)))
 			c.must(slices.Contains(row.Ops(), op), at(where+"/filter", k), "is %q; allowed are %s", op, listed(row.Ops()))
+		}
+		for k, key := range d.Source.Key {
+			c.must(key.Name != column.SourceName() || (column.Mask == nil && len(column.Roles) == 0), at("/source/key", k)+"/name",
+				"is %q, whose values column %s masks or restricts; receipts and messages show keys, so a key must be open to everybody who may ask", key.Name, column.Name)
 		}
 		if column.Mask == nil {
 			continue

@@ -106,6 +106,10 @@ func (a api) read(event events.APIGatewayV2HTTPRequest) (request, error) {
 	}
 	claims := event.RequestContext.Authorizer.JWT.Claims
 	r.who = policy.Principal{Tenant: claims[a.claims.Tenant], Subject: claims["sub"], Roles: roles(claims[a.claims.Roles])}
+	if len(r.who.Tenant) > claimBytesMax || len(r.who.Subject) > claimBytesMax {
+		return request{}, &job.Error{Kind: job.Fenced, Code: "token_incomplete",
+			Detail: "the token's subject or tenant has more than " + strconv.Itoa(claimBytesMax) + " bytes; ask the issuer for shorter names"}
+	}
 	if r.who.Tenant == "" || r.who.Subject == "" {
 		return request{}, &job.Error{Kind: job.Fenced, Code: "token_incomplete",
 			Detail: "the token lacks a subject (sub) or a tenant (" + a.claims.Tenant + "); ask the issuer for a token that has both"}
@@ -113,9 +117,18 @@ func (a api) read(event events.APIGatewayV2HTTPRequest) (request, error) {
 	return r, nil
 }
 
+// claimBytesMax bounds the names that become part of the ledger's keys.
+const claimBytesMax = 256
+
 // roles reads a list claim as the gateway renders it: a JSON list becomes "[a b]"; plain text may use spaces or commas.
 func roles(text string) []string {
-	return strings.FieldsFunc(strings.Trim(text, "[]"), func(r rune) bool { return r == ' ' || r == ',' || r == '"' })
+	if strings.ContainsAny(text, "{}\"\\") {
+		return nil // not a list of plain names
+	}
+	if list, bracketed := strings.CutPrefix(text, "["); bracketed {
+		return strings.Fields(strings.TrimSuffix(list, "]"))
+	}
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
 }
 
 // header finds a header; the gateway passes names in lower case.

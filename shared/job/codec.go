@@ -142,6 +142,7 @@ func DecodeJob(fields Fields) (Job, error) {
 		FinishedAt:        r.time("finished_at_ms"),
 		Shards:            r.number("shards"),
 		PlanGeneration:    r.number("plan_generation"),
+		SourceIdentity:    r.text("source_identity"),
 		RowsEstimated:     r.number("rows_estimated"),
 		ShardsDone:        r.number("shards_done"),
 		Rows:              r.number("rows"),

@@ -75,6 +75,8 @@ type Job struct {
 	Shards         int64
 	PlanGeneration int64
 	Ceiling        row.Key
+	// SourceIdentity tells whether the source is still the very thing that was planned; opaque.
+	SourceIdentity string
 	// RowsEstimated is -1 when the source can't tell.
 	RowsEstimated int64
 

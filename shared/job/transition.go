@@ -113,6 +113,8 @@ type Planned struct {
 	Shards        int64
 	RowsEstimated int64
 	Ceiling       row.Key
+	// SourceIdentity is what every shard must find again.
+	SourceIdentity string
 }
 
 // Plan commits a plan: the job runs with these shards, the plan unit is done and the finalize unit stands ready.
@@ -128,6 +130,7 @@ func (j Job) Plan(unit Unit, planned Planned, act Act) (Change, error) {
 			{"plan_generation", unit.Generation},
 			{"rows_estimated", planned.RowsEstimated},
 			{"ceiling", encodeJSON(planned.Ceiling)},
+			{"source_identity", planned.SourceIdentity},
 			{"started_at_ms", act.Now.UnixMilli()},
 			{"nudges", int64(0)},
 		}, due(JobKey(j.ID), act.Now.Add(limits.WakeGraceMax))...)...)

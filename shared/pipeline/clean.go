@@ -20,7 +20,7 @@ type Cleaner struct {
 
 // Clean runs a job's clean unit.
 func (c Cleaner) Clean(ctx context.Context, pointer job.Pointer) error {
-	return c.Run(ctx, pointer, c.work)
+	return c.Run(ctx, pointer, isUnit(job.CleanID), c.work)
 }
 
 func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {

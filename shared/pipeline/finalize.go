@@ -28,7 +28,7 @@ type Finalizer struct {
 // Finalize runs a job's finalize unit: check the shards, decide to publish, assemble the object and its receipt under
 // the keys of that decision, bind them. Every step may be repeated by another attempt, which takes the same keys.
 func (f Finalizer) Finalize(ctx context.Context, pointer job.Pointer) error {
-	return f.Run(ctx, pointer, f.work)
+	return f.Run(ctx, pointer, isUnit(job.FinalizeID), f.work)
 }
 
 func (f Finalizer) work(ctx context.Context, j job.Job, held *Held) error {
@@ -140,7 +140,7 @@ func (f Finalizer) gather(ctx context.Context, j job.Job, spec format.Spec) (who
 	if err != nil {
 		return whole{}, err
 	}
-	if int64(len(w.pieces)) != j.Shards || w.pieces[len(w.pieces)-1].keys.To != nil {
+	if len(w.pieces) == 0 || int64(len(w.pieces)) != j.Shards || w.pieces[len(w.pieces)-1].keys.To != nil {
 		return whole{}, job.Errorf(job.Permanent, "shards_incomplete", "%d shards of %d were found, or the last one is not the end of the key space", len(w.pieces), j.Shards)
 	}
 	if w.rows != j.Rows || w.bytes != j.Bytes {

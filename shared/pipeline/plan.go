@@ -22,7 +22,7 @@ type Planner struct {
 // Plan runs a job's plan unit: ask the source for ranges, stage a unit for each, commit them with the job's move to
 // running, then wake them. A redelivered message whose plan is committed wakes the shards that nobody has begun.
 func (p Planner) Plan(ctx context.Context, pointer job.Pointer) error {
-	return p.Run(ctx, pointer, p.work)
+	return p.Run(ctx, pointer, isUnit(job.PlanID), p.work)
 }
 
 func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
@@ -47,6 +47,9 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 		return err
 	}
 	if err := checkTiling(plan.Shards); err != nil {
+		return err
+	}
+	if err := checkKeys(plan); err != nil {
 		return err
 	}
 	// An estimate may be off by some; what is hopeless is better said now than after all the reading.
@@ -90,6 +93,28 @@ func (p Planner) stage(ctx context.Context, j job.Job, unit job.Unit, plan sourc
 		group.Go(func() error { return p.Ledger.Apply(ctx, job.StageAll(some, p.Ledger.Now())) })
 	}
 	return group.Wait()
+}
+
+// checkKeys refuses keys that the ledger would change.
+func checkKeys(plan source.Plan) error {
+	keys := []row.Key{plan.Ceiling}
+	for _, shard := range plan.Shards {
+		keys = append(keys, shard.Range.From, shard.Range.To)
+	}
+	for _, key := range keys {
+		if err := storable(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func storable(key row.Key) error {
+	if key.Storable() {
+		return nil
+	}
+	return job.Errorf(job.Permanent, "key_invalid_utf8",
+		"a key column holds bytes that are not UTF-8 (near %q); a key must be text that can be written down exactly: mend the rows or choose another key", key.String())
 }
 
 // checkTiling refuses a plan that would lose or double keys; a source that gives one has a bug.

@@ -38,7 +38,7 @@ type Keys interface {
 // Process runs a shard's unit: read, encode, upload, commit, part by part; then complete the shard's object and count it
 // into the job, and wake finalize after the last one.
 func (p Processor) Process(ctx context.Context, pointer job.Pointer) error {
-	return p.Run(ctx, pointer, p.work)
+	return p.Run(ctx, pointer, isShard, p.work)
 }
 
 func (p Processor) work(ctx context.Context, j job.Job, held *Held) error {

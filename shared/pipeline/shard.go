@@ -147,6 +147,9 @@ func (s *shard) cut(ctx context.Context, writer *format.PartWriter, open *job.Pr
 		return err
 	}
 	addPart(open, part)
+	if err := errors.Join(storable(open.First), storable(open.Cursor)); err != nil {
+		return err
+	}
 	return send(ctx, ready, segment{part: part, progress: *open})
 }
 
@@ -157,6 +160,9 @@ func (s *shard) end(ctx context.Context, writer *format.PartWriter, open job.Pro
 		return nil, err
 	}
 	addPart(&open, part)
+	if err := errors.Join(storable(open.First), storable(open.Cursor)); err != nil {
+		return nil, err
+	}
 	open.Exhausted = true
 	last := segment{part: part, progress: open}
 	if part.Index == 0 {

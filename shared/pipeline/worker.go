@@ -27,6 +27,17 @@ type Worker struct {
 // context.Cause is errHandOver) or when the process stops.
 type Work func(ctx context.Context, j job.Job, held *Held) error
 
+// UnitKind tells whether a unit is of the kind that a function works on. A message for another kind is misrouted or
+// forged: it changes nothing and ends among the dead letters.
+type UnitKind func(unitID string) bool
+
+func isShard(unitID string) bool {
+	_, ok := job.ShardNumber(unitID)
+	return ok
+}
+
+func isUnit(id string) UnitKind { return func(unitID string) bool { return unitID == id } }
+
 // errHandOver ends an attempt that ran out of the function's time, not of its luck.
 var errHandOver = errors.New("the function's time is nearly over")
 
@@ -35,7 +46,10 @@ var errLeaseUnproven = errors.New("the lease can't be proven any longer")
 
 // Run wakes one unit. A nil error means that the message may be acknowledged: the work is done, somebody else has it,
 // or the next pointer is sent. Any other error means that the message must come again.
-func (w Worker) Run(ctx context.Context, pointer job.Pointer, work Work) error {
+func (w Worker) Run(ctx context.Context, pointer job.Pointer, kind UnitKind, work Work) error {
+	if !kind(pointer.Unit) {
+		return job.Errorf(job.Permanent, "message_misrouted", "the message is for unit %s, which is not this function's work", pointer.Unit)
+	}
 	j, err := readJob(ctx, w.Ledger, pointer.Job)
 	if err != nil {
 		return err

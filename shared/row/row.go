@@ -3,7 +3,10 @@
 // database, no file format and no job. It imports the standard library only. Start reading at Batch.
 package row
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // Kind is the closed set of column types. The kind comes from the definition, never from how a value looks.
 type Kind string
@@ -103,6 +106,17 @@ func (k Kind) Timed() bool { return k == Timestamp || k == DateTime }
 // Key is the position of one row in the total order: one canonical text per key column, timestamps in UTC with full
 // precision so that a key survives a round trip through the ledger. A nil Key means "no bound".
 type Key []string
+
+// Storable reports whether every value of the key is valid UTF-8. Only such a key survives the ledger, so a source's key
+// columns may hold nothing else.
+func (k Key) Storable() bool {
+	for _, value := range k {
+		if !utf8.ValidString(value) {
+			return false
+		}
+	}
+	return true
+}
 
 // Range is the half-open interval [From, To) of keys; a nil end is unbounded.
 type Range struct {

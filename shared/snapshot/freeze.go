@@ -193,11 +193,20 @@ func (f *freezer) zone(s *Snapshot) error {
 		s.Zone = "UTC"
 	}
 	location, err := time.LoadLocation(s.Zone)
-	if err != nil || s.Zone == "Local" {
+	if err != nil || !portableZone(s.Zone) {
 		return refuse("zone_unknown", "/zone", "/zone is %q; use a name of the IANA time zone database, as in \"Asia/Shanghai\" or \"UTC\"", clip(s.Zone))
 	}
 	f.location = location
 	return nil
+}
+
+// portableZone refuses names that mean something else on another machine.
+func portableZone(name string) bool {
+	switch name {
+	case "Local", "localtime", "posixrules", "Factory":
+		return false
+	}
+	return !strings.HasPrefix(name, "right/") && !strings.HasPrefix(name, "posix/")
 }
 
 func (f *freezer) span(s *Snapshot) error {
@@ -231,7 +240,7 @@ func (f *freezer) span(s *Snapshot) error {
 	}
 	if most := time.Duration(f.definition.Limits.SpanDaysMax) * 24 * time.Hour; to.Sub(from) > most {
 		return refuse("span_too_wide", "/span", "/span covers %.1f days; definition %s allows %d: ask for several shorter spans",
-			to.Sub(from).Hours()/24, f.definition.Name, f.definition.Limits.SpanDaysMax)
+			float64(to.Unix()-from.Unix())/(24*60*60), f.definition.Name, f.definition.Limits.SpanDaysMax)
 	}
 	s.AsOf = asOf.Format("2006-01-02T15:04:05.999999999Z07:00")
 	if asOf.Before(to) {
@@ -246,6 +255,9 @@ func (f *freezer) span(s *Snapshot) error {
 		}
 	}
 	s.Since, s.Until = formatTime(kind, from, f.location), formatTime(kind, to, f.location)
+	if kind != row.Timestamp && s.Since >= s.Until {
+		return refuse("span_empty", "/span", "/span is from %s until %s on the clocks of zone %s, where the hour is set back; give ends outside of that hour", s.Since, s.Until, f.location)
+	}
 	return nil
 }
 

@@ -185,12 +185,16 @@ func TestARefusalNamesTheFieldTheFaultAndWhatIsAllowed(t *testing.T) {
 		{"null as a value", with(`, "filters": [{"column": "status", "op": "eq", "value": null}]`), "filter_value", "/filters/0/value", []string{"is_null"}},
 		{"a filter on a masked column", with(`, "filters": [{"column": "email", "op": "eq", "value": "a@example.com"}]`), "filter_not_allowed", "/filters/0/column", []string{"masked"}},
 		{"a span that is too wide", `{"definition": "orders", "purpose": "p", "span": {"from": "2026-01-01T00:00:00Z", "to": "2026-03-01T00:00:00Z"}}`, "span_too_wide", "/span", []string{"59.0 days", "31"}},
+		{"a span of two thousand years", `{"definition": "orders", "purpose": "p", "span": {"from": "0001-01-01T00:00:00Z", "to": "2026-03-01T00:00:00Z"}}`, "span_too_wide", "/span", []string{"739675.0 days", "31"}},
 		{"a span backwards", `{"definition": "orders", "purpose": "p", "span": {"from": "2026-02-02T00:00:00Z", "to": "2026-02-01T00:00:00Z"}}`, "span_empty", "/span", []string{"not before"}},
 		{"no span", `{"definition": "orders", "purpose": "p"}`, "span_missing", "/span/from", []string{"2026-01-01T00:00:00Z"}},
 		{"a malformed time", `{"definition": "orders", "purpose": "p", "span": {"from": "yesterday"}}`, "time_malformed", "/span/from", []string{`"yesterday"`, "RFC 3339"}},
 		{"as_of in the future", with(`, "as_of": "2027-01-01T00:00:00Z"`), "as_of_future", "/as_of", []string{"2026-05-01T12:00:00Z"}},
 		{"no purpose", `{"definition": "orders", "span": {"from": "2026-04-01T00:00:00Z"}}`, "purpose_missing", "/purpose", []string{"what the export is for"}},
 		{"an unknown zone", with(`, "zone": "Mars/Olympus"`), "zone_unknown", "/zone", []string{"Mars/Olympus", "Asia/Shanghai"}},
+		{"a zone of the machine", with(`, "zone": "localtime"`), "zone_unknown", "/zone", []string{"Asia/Shanghai"}},
+		{"a zone with leap seconds", with(`, "zone": "right/UTC"`), "zone_unknown", "/zone", []string{"Asia/Shanghai"}},
+		{"half a surrogate pair", with(`, "filters": [{"column": "status", "op": "eq", "value": "\ud800"}]`), "filter_value", "/filters/0/value", []string{"surrogate"}},
 		{"an unknown format", with(`, "format": {"type": "pdf"}`), "format_not_allowed", "/format/type", []string{`"pdf"`, "csv, jsonl"}},
 		{"an option of another format", with(`, "format": {"type": "jsonl", "bom": true}`), "format_option", "/format/bom", []string{"csv"}},
 		{"a delimiter that is none", with(`, "format": {"delimiter": "x"}`), "format_option", "/format/delimiter", []string{"comma"}},
@@ -346,5 +350,18 @@ func TestASpanOfDaysMustBeginAndEndAtMidnight(t *testing.T) {
 		if s.Since != c.since || s.Until != c.until {
 			t.Errorf("%+v: from %q until %q", c, s.Since, s.Until)
 		}
+	}
+}
+
+func TestASpanThatTheClocksTurnBackIsRefused(t *testing.T) {
+	t.Parallel()
+	d := ordersDefinition(t)
+	d.Source.TimeColumn.Kind = "datetime"
+	asked, err := snapshot.Decode([]byte(`{"definition": "orders", "purpose": "p", "zone": "America/New_York", "span": {"from": "2025-11-02T01:45:00-04:00", "to": "2025-11-02T01:15:00-05:00"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := snapshot.Freeze(asked, d, 1, alice(), now()); job.CodeOf(err) != "span_empty" || !strings.Contains(err.Error(), "set back") {
+		t.Errorf("from %s until %s, error %v", s.Since, s.Until, err)
 	}
 }

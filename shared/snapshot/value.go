@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sealift/shared/limits"
 	"sealift/shared/row"
@@ -42,7 +43,7 @@ func canonicalValue(kind row.Kind, raw json.RawMessage) (string, error) {
 		return canonicalDecimal(text)
 	case row.Float64:
 		number, err := strconv.ParseFloat(text, 64)
-		if err != nil {
+		if err != nil || strings.Trim(text, "0123456789.+-eE") != "" {
 			return "", fmt.Errorf("is %q; the column holds floating point numbers", text)
 		}
 		return strconv.FormatFloat(number, 'g', -1, 64), nil
@@ -79,6 +80,9 @@ func scalar(raw json.RawMessage) (text string, quoted bool, err error) {
 	case trimmed[0] == '"':
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return "", false, fmt.Errorf("is not a JSON string")
+		}
+		if strings.ContainsRune(text, utf8.RuneError) && !strings.ContainsRune(trimmed, utf8.RuneError) && !strings.Contains(strings.ToLower(trimmed), `\ufffd`) {
+			return "", false, fmt.Errorf("holds half of a surrogate pair, which is no character")
 		}
 		return text, true, nil
 	case trimmed[0] == '{' || trimmed[0] == '[':

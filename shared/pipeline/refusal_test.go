@@ -1,0 +1,53 @@
+package pipeline
+
+import (
+	"testing"
+
+	"sealift/shared/job"
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+func TestAMessageForAnotherFunctionsUnitChangesNothing(t *testing.T) {
+	t.Parallel()
+	// None of them has a ledger: a misrouted message must be refused before anything is read or written.
+	functions := map[string]struct {
+		own string
+		run func(job.Pointer) error
+	}{
+		"plan-shards":   {job.PlanID, func(p job.Pointer) error { return Planner{}.Plan(t.Context(), p) }},
+		"process-shard": {job.ShardID(1), func(p job.Pointer) error { return Processor{}.Process(t.Context(), p) }},
+		"finalize":      {job.FinalizeID, func(p job.Pointer) error { return Finalizer{}.Finalize(t.Context(), p) }},
+		"sweep-orphans": {job.CleanID, func(p job.Pointer) error { return Cleaner{}.Clean(t.Context(), p) }},
+	}
+	units := []string{job.PlanID, job.ShardID(1), job.ShardID(99), job.FinalizeID, job.CleanID}
+	for name, function := range functions {
+		for _, unit := range units {
+			if unit == function.own || (function.own == job.ShardID(1) && isShard(unit)) {
+				continue
+			}
+			err := function.run(job.Pointer{Job: job.NewID([16]byte{1}), Unit: unit})
+			if job.CodeOf(err) != "message_misrouted" || job.KindOf(err) != job.Permanent {
+				t.Errorf("%s takes a message for %s: %v", name, unit, err)
+			}
+		}
+	}
+}
+
+func TestAPlanWithKeysThatCanNotBeWrittenDownIsRefused(t *testing.T) {
+	t.Parallel()
+	good := row.Key{"2026-01-01T00:00:00Z", "名字"}
+	bad := row.Key{"2026-01-01T00:00:00Z", "A\xe9001"}
+	cases := map[string]source.Plan{
+		"the ceiling": {Ceiling: bad, Shards: []source.Shard{{}}},
+		"a border":    {Ceiling: good, Shards: []source.Shard{{Range: row.Range{To: bad}}, {Range: row.Range{From: bad}}}},
+	}
+	for name, plan := range cases {
+		if err := checkKeys(plan); job.CodeOf(err) != "key_invalid_utf8" || job.KindOf(err) != job.Permanent {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := checkKeys(source.Plan{Ceiling: good, Shards: []source.Shard{{Range: row.Range{To: good}}, {Range: row.Range{From: good}}}}); err != nil {
+		t.Errorf("keys in UTF-8: %v", err)
+	}
+}
