@@ -102,6 +102,9 @@ func (t table) Open(ctx context.Context, connection string) (source.Source, erro
 // Check is that of source.Source, like the other methods.
 func (t table) Check(ctx context.Context, _ row.Query) error { return t.touch(ctx, "Check", "") }
 
+// Identity never changes.
+func (table) Identity(context.Context, row.Query) (string, error) { return "table", nil }
+
 // Close does nothing.
 func (t table) Close() error { return nil }
 

@@ -19,6 +19,10 @@ import (
 type Source interface {
 	// Check verifies that the relation and every column of q exist with types that give the kinds. It is cheap.
 	Check(ctx context.Context, q row.Query) error
+	// Identity is short opaque text for the things that q reads: equal texts say that the relation and every column of
+	// q are the very ones of the earlier call, not others that took their names, whatever happened to their rows. It
+	// is cheap, always asks the database, and fails as Check does.
+	Identity(ctx context.Context, q row.Query) (string, error)
 	// Plan proposes shards and the ceiling of the frozen set. It reads statistics and index pages only.
 	Plan(ctx context.Context, q row.Query, opt PlanOptions) (Plan, error)
 	// Read fills b with the next rows of r after the cursor (exclusive; nil at the start) in key order, at most

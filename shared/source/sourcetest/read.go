@@ -311,8 +311,9 @@ func missing(t *testing.T, f Fixture) {
 		q := table.query()
 		spoil(&q)
 		for call, err := range map[string]error{
-			"check": src.Check(context.Background(), q),
-			"read":  func() error { _, err := tryRange(src, q, row.Range{}, plenty()); return err }(),
+			"check":    src.Check(context.Background(), q),
+			"identity": func() error { _, err := src.Identity(context.Background(), q); return err }(),
+			"read":     func() error { _, err := tryRange(src, q, row.Range{}, plenty()); return err }(),
 		} {
 			if job.CodeOf(err) != "source_schema_changed" || job.KindOf(err) != job.Permanent {
 				t.Errorf("%s without %s: %v, want a permanent source_schema_changed", call, name, err)

@@ -30,6 +30,8 @@ type Fixture struct {
 	// Drop, Rename and Retype change a column; Retype makes it a type that gives no Int64, and is nil where types
 	// belong to values.
 	Drop, Rename, Retype func(tb testing.TB, table Table, column string)
+	// Exec runs statements of plain SQL on the writing side.
+	Exec func(tb testing.TB, statements ...string)
 }
 
 // Table is what a fixture creates. Its first column is the tenant.
@@ -63,6 +65,7 @@ func Run(t *testing.T, fixture func(t *testing.T) Fixture) {
 		{"value", valueCases()},
 		{"filter", filterCases()},
 		{"change", changeCases()},
+		{"identity", identityCases()},
 		{"plan", planCases()},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -45,6 +45,7 @@ func (s spelling) fixture(dsn string) sourcetest.Fixture {
 		},
 		Drop:   alter("ALTER TABLE %s DROP COLUMN %s"),
 		Rename: alter("ALTER TABLE %s RENAME COLUMN %s TO renamed"),
+		Exec:   s.exec,
 	}
 	if strings.HasPrefix(dsn, "postgres") {
 		f.Retype = alter("ALTER TABLE %s ALTER COLUMN %s TYPE double precision")

@@ -36,6 +36,7 @@ func TestPostgres(t *testing.T) {
 		"a lock, a cancel and a lost connection":       disturbances,
 		"missing rights are denied":                    denied,
 		"a full server is overload":                    overload,
+		"what takes a name is another thing":           identities,
 		"views are read and their faults are named":    views,
 		"a time has no unit":                           units,
 		"a tenant that began late is planned evenly":   lateTenant,

@@ -15,6 +15,8 @@ import (
 // sqliteSource reads one SQLite file.
 type sqliteSource struct {
 	conn *sqliteConn
+	// file is the number of the file that conn has open, whatever is at its path by now.
+	file string
 	// shape names the table, tenant and key that forms belong to.
 	shape string
 	forms []keyForm
@@ -44,7 +46,8 @@ func openSQLite(ctx context.Context, rest string) (source.Source, error) {
 	if ctx.Err() != nil {
 		return nil, job.Errorf(job.Cancelled, codeCancelled, "opening %s was stopped because its context ended", filepath.Base(path))
 	}
-	if info, err := os.Stat(path); err != nil || info.IsDir() {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
 		return nil, job.Errorf(job.Permanent, codeDenied, "SQLite file %s isn't there or can't be read; check the path and its "+
 			"permissions", filepath.Base(path))
 	}
@@ -52,7 +55,11 @@ func openSQLite(ctx context.Context, rest string) (source.Source, error) {
 	if err != nil {
 		return nil, sqliteFailure(ctx, ctx, &row.Query{Table: filepath.Base(path)}, err)
 	}
-	return &sqliteSource{conn: conn}, nil
+	if now, err := os.Stat(path); err != nil || !os.SameFile(info, now) {
+		conn.close()
+		return nil, job.Errorf(job.Transient, codeUnavailable, "SQLite file %s was replaced while it was opened; try again", filepath.Base(path))
+	}
+	return &sqliteSource{conn: conn, file: fileNumber(info)}, nil
 }
 
 // Close closes the file.

@@ -137,7 +137,12 @@ func sqliteFailure(outer, bounded context.Context, q *row.Query, err error) erro
 	if !errors.As(err, &failure) {
 		return err
 	}
-	switch failure.code & 0xff {
+	code := failure.code & 0xff
+	if code == sqlite3.SQLITE_ERROR && failure.message == "interrupted" {
+		// The catalogue's functions run statements of their own and pass on nothing but their message.
+		code = sqlite3.SQLITE_INTERRUPT
+	}
+	switch code {
 	case sqlite3.SQLITE_INTERRUPT:
 		if outer.Err() != nil {
 			return cancelled(q.Table)
