@@ -42,8 +42,15 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	if err := from.Check(ctx, query); err != nil {
 		return err
 	}
+	identity, err := from.Identity(ctx, query)
+	if err != nil {
+		return err
+	}
 	plan, err := from.Plan(ctx, query, source.PlanOptions{ShardRows: d.Limits.ShardRows, ShardsMax: limits.ShardsPerJobMax})
 	if err != nil {
+		return err
+	}
+	if err := sameSource(ctx, from, query, identity); err != nil {
 		return err
 	}
 	if err := checkTiling(plan.Shards); err != nil {
@@ -61,7 +68,7 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 		return err
 	}
 	change, err := j.Plan(unit, job.Planned{
-		Shards: int64(len(plan.Shards)), RowsEstimated: plan.RowsEstimated, Ceiling: plan.Ceiling,
+		Shards: int64(len(plan.Shards)), RowsEstimated: plan.RowsEstimated, Ceiling: plan.Ceiling, SourceIdentity: identity,
 	}, job.Act{Actor: job.System, Now: p.Ledger.Now()})
 	if err != nil {
 		return err
@@ -71,6 +78,20 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	}
 	j.PlanGeneration = unit.Generation
 	return wakeShards(context.WithoutCancel(ctx), p.Ledger, p.Queue, j)
+}
+
+// sameSource refuses to go on when the table or a column of it is not the very thing any more that was planned: a job
+// never mixes two sources.
+func sameSource(ctx context.Context, from source.Source, query row.Query, planned string) error {
+	identity, err := from.Identity(ctx, query)
+	if err != nil {
+		return err
+	}
+	if planned != "" && identity != planned {
+		return &job.Error{Kind: job.Permanent, Code: "source_replaced",
+			Detail: "the source's table, or a column of it, was replaced or changed its type while the export was running; ask for the export again when the change is done"}
+	}
+	return nil
 }
 
 func rowsMaxExceeded(about string, rows, most int64) error {

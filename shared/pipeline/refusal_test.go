@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"testing"
 
 	"sealift/shared/job"
@@ -49,5 +50,29 @@ func TestAPlanWithKeysThatCanNotBeWrittenDownIsRefused(t *testing.T) {
 	}
 	if err := checkKeys(source.Plan{Ceiling: good, Shards: []source.Shard{{Range: row.Range{To: good}}, {Range: row.Range{From: good}}}}); err != nil {
 		t.Errorf("keys in UTF-8: %v", err)
+	}
+}
+
+// renamed is a source that has one identity.
+type renamed struct {
+	source.Source
+
+	identity string
+}
+
+func (r renamed) Identity(context.Context, row.Query) (string, error) { return r.identity, nil }
+
+func TestASourceThatWasReplacedFailsTheJob(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ name, planned, found, code string }{
+		{"the same table", "a", "a", ""},
+		{"another table of that name", "a", "b", "source_replaced"},
+		{"a job planned by a release that did not ask", "", "b", ""},
+	}
+	for _, c := range cases {
+		err := sameSource(t.Context(), renamed{identity: c.found}, row.Query{}, c.planned)
+		if (c.code == "") != (err == nil) || (err != nil && (job.CodeOf(err) != c.code || job.KindOf(err) != job.Permanent)) {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 }

@@ -60,6 +60,9 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 	if err := from.Check(ctx, s.query); err != nil {
 		return nil, err
 	}
+	if err := sameSource(ctx, from, s.query, s.job.SourceIdentity); err != nil {
+		return nil, err
+	}
 	writer, err := format.NewPartWriter(s.spec, format.PartOptions{
 		First: s.first, PartIndex: int(s.held.Unit().Progress.PartCount), Cut: s.Cut,
 	})
@@ -106,6 +109,10 @@ func (s *shard) fill(ctx context.Context, from source.Source, writer *format.Par
 		}
 		rows := raw.Rows()
 		if rows == 0 {
+			// Asked again at the end: what was replaced while it was read is no better.
+			if err := sameSource(ctx, from, s.query, s.job.SourceIdentity); err != nil {
+				return nil, err
+			}
 			return s.end(ctx, writer, open, ready)
 		}
 		batch := &raw
