@@ -164,9 +164,20 @@ func explainable(t *testing.T, id string) *sqliteSource {
 
 func TestPostgresReadsSeekInTheKeyIndex(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t).Schema(t)
-	pgtest.Exec(t, dsn, "CREATE TABLE orders (tenant text NOT NULL, created_at timestamptz NOT NULL, id bigint NOT NULL, note text)",
-		"INSERT INTO orders SELECT 'acme', timestamptz '2026-01-01 00:00Z' + i * interval '1 minute', i, 'x' FROM generate_series(1, 50000) AS g(i)",
+	server := pgtest.Start(t)
+	for declared, tenant := range map[string]string{
+		"text": "acme", "varchar(20)": "acme", "char(8)": "acme", "bigint": "7", "numeric": "7", "uuid": "0000000a-0000-0000-0000-000000000001",
+	} {
+		t.Run(declared, func(t *testing.T) {
+			t.Parallel()
+			seekInPostgres(t, server.Schema(t), declared, tenant)
+		})
+	}
+}
+
+func seekInPostgres(t *testing.T, dsn, declared, tenant string) {
+	pgtest.Exec(t, dsn, "CREATE TABLE orders (tenant "+declared+" NOT NULL, created_at timestamptz NOT NULL, id bigint NOT NULL, note text)",
+		"INSERT INTO orders SELECT '"+tenant+"', timestamptz '2026-01-01 00:00Z' + i * interval '1 minute', i, 'x' FROM generate_series(1, 50000) AS g(i)",
 		"CREATE INDEX orders_tenant ON orders (tenant)", "CREATE INDEX orders_key ON orders (tenant, created_at, id)", "ANALYZE orders")
 	opened, err := Open(context.Background(), dsn)
 	if err != nil {
@@ -175,6 +186,7 @@ func TestPostgresReadsSeekInTheKeyIndex(t *testing.T) {
 	defer func() { _ = opened.Close() }()
 	s, _ := opened.(*postgresSource)
 	q := keyedQuery()
+	q.Tenant = tenant
 	if err := s.prepareQuery(context.Background(), &q); err != nil {
 		t.Fatal(err)
 	}
@@ -190,11 +202,13 @@ func TestPostgresReadsSeekInTheKeyIndex(t *testing.T) {
 		}
 		_, condition, _ := strings.Cut(plan, "Index Cond: ")
 		condition, _, _ = strings.Cut(condition, "\n")
+		// A varchar is compared as text, which its index serves.
+		condition = strings.Replace(condition, "(tenant)::text", "tenant", 1)
 		want := map[string][]string{
-			"first batch":         {"tenant = 'acme'", "ROW(created_at, id) >= ROW('2026-01-05", "ROW(created_at, id) < ROW('2026-01-09"},
-			"later batch":         {"tenant = 'acme'", "ROW(created_at, id) > ROW('2026-01-07", "ROW(created_at, id) < ROW('2026-01-09"},
-			"batch of open range": {"tenant = 'acme'", "created_at >= '2026-01-01", "ROW(created_at, id) <= ROW('2026-01-31"},
-			"plan":                {"tenant = 'acme'", "created_at >= '2026-01-01", "created_at < '2026-02-01"},
+			"first batch":         {"tenant = '" + tenant, "ROW(created_at, id) >= ROW('2026-01-05", "ROW(created_at, id) < ROW('2026-01-09"},
+			"later batch":         {"tenant = '" + tenant, "ROW(created_at, id) > ROW('2026-01-07", "ROW(created_at, id) < ROW('2026-01-09"},
+			"batch of open range": {"tenant = '" + tenant, "created_at >= '2026-01-01", "ROW(created_at, id) <= ROW('2026-01-31"},
+			"plan":                {"tenant = '" + tenant, "created_at >= '2026-01-01", "created_at < '2026-02-01"},
 		}[name]
 		for _, part := range want {
 			if !strings.Contains(condition, part) {

@@ -64,7 +64,10 @@ func (s *postgresSource) Identity(ctx context.Context, q row.Query) (string, err
 	// The catalogue has no order of its own.
 	slices.Sort(facts)
 	cluster, err := s.cluster(ctx, &q)
-	return digest(append(facts, cluster)), err
+	if err != nil {
+		return "", err
+	}
+	return digest(append(facts, cluster)), nil
 }
 
 // cluster is the server's own identity, "" where the user may not ask for it.

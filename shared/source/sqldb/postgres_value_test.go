@@ -130,16 +130,30 @@ func checksTable(t *testing.T, server *pgtest.Server) {
 }
 
 func tenantTypes(t *testing.T, server *pgtest.Server) {
-	for _, c := range []struct{ name, column, mine, other, tenant string }{
-		{"number", "bigint", "7", "8", "7"},
-		{"uuid", "uuid", "'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-000000000002'", "00000000-0000-0000-0000-000000000001"},
-		{"varchar", "varchar(10)", "'acme'", "'ACME'", "acme"},
-		{"enum", "shop", "'acme'", "'other'", "acme"},
-		{"case-blind collation", "text COLLATE blind", "'acme'", "'ACME'", "acme"},
+	const id = "0000000a-0000-0000-0000-000000000001"
+	for _, c := range []struct {
+		name, column, mine, other, tenant string
+		// alike are spellings that the type reads as the tenant.
+		alike []string
+	}{
+		{"number", "bigint", "7", "8", "7", []string{"07", " 7", "7 ", "+7", "7.0", "0x7"}},
+		{"small number", "smallint", "7", "8", "7", []string{"07", " 7", "+7"}},
+		{"decimal", "numeric", "7", "8", "7", []string{"07", " 7", "+7", "7.0", "7e0", ".7e1"}},
+		{"decimal of another scale", "numeric", "7", "7.0", "7", []string{"7.00"}},
+		{"float", "double precision", "7", "8", "7", []string{"07", " 7", "+7", "7.0", "7e0"}},
+		{"uuid", "uuid", "'" + id + "'", "'00000000-0000-0000-0000-000000000002'", id,
+			[]string{strings.ToUpper(id), "{" + id + "}", strings.ReplaceAll(id, "-", "")}},
+		{"text", "text", "'acme'", "'ACME'", "acme", []string{"acme ", " acme", "Acme"}},
+		{"varchar", "varchar(10)", "'acme'", "'ACME'", "acme", []string{"acme  ", "ACMe"}},
+		{"padded text", "char(10)", "'acme'", "'ACME'", "acme", []string{"acme ", "acme      "}},
+		{"a domain of padded text", "padded", "'acme'", "'ACME'", "acme", []string{"acme ", "acme      "}},
+		{"enum", "shop", "'acme'", "'other'", "acme", []string{" acme", "acme "}},
+		{"date", "date", "'2026-03-01'", "'2026-03-02'", "2026-03-01", []string{"20260301", "March 1, 2026"}},
+		{"case-blind collation", "text COLLATE blind", "'acme'", "'ACME'", "acme", []string{"Acme"}},
 	} {
 		dsn := server.Schema(t)
 		pgtest.Exec(t, dsn, "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
-			"CREATE TYPE shop AS ENUM ('other', 'acme')",
+			"CREATE TYPE shop AS ENUM ('other', 'acme')", "CREATE DOMAIN padded AS char(10)",
 			fmt.Sprintf("CREATE TABLE t (tenant %s NOT NULL, id bigint NOT NULL, v text)", c.column), "CREATE INDEX ON t (tenant, id)",
 			fmt.Sprintf("INSERT INTO t VALUES (%s, 1, 'mine'), (%s, 2, 'other'), (%s, 3, 'mine')", c.mine, c.other, c.mine))
 		src := open(t, dsn)
@@ -149,9 +163,13 @@ func tenantTypes(t *testing.T, server *pgtest.Server) {
 		if diff := cmp.Diff([][]string{{"mine", "1"}, {"mine", "3"}}, rows); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}
-		q.Tenant = "no such tenant'"
-		if rows, err := read(src, q); len(rows) != 0 || err != nil && job.CodeOf(err) != "source_query_invalid" {
-			t.Errorf("%s: another tenant reads %q (%v), want nothing", c.name, rows, err)
+		for _, q.Tenant = range append(c.alike, "no such tenant'") {
+			if rows, err := read(src, q); len(rows) != 0 || err != nil && job.CodeOf(err) != "source_query_invalid" {
+				t.Errorf("%s: tenant %q reads %q (%v), want nothing", c.name, q.Tenant, rows, err)
+			}
+			if plan, err := src.Plan(context.Background(), q, source.PlanOptions{}); err == nil && plan.Ceiling != nil {
+				t.Errorf("%s: tenant %q is planned up to %v, want nothing", c.name, q.Tenant, plan.Ceiling)
+			}
 		}
 		_ = src.Close()
 	}
