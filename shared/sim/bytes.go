@@ -90,8 +90,13 @@ func (p patrol) sums(s step) {
 		"the job's counters are not the sums of its shards")
 }
 
-// published holds that what a job binds is there, whole.
+// published holds that a job is published by the holder of its finalize unit, and that what it binds is there, whole.
 func (p patrol) published(s step, from, to job.State) {
+	if from != to && (to == job.StatePublishing || to == job.StateCompleted) && p.actor != "" {
+		id, _, _ := job.ParseRowKey(s.write.Key)
+		holder := text(p.world.Ledger.state.byKey[job.UnitKey(id, job.FinalizeID)], "owner")
+		p.rule(strings.HasPrefix(holder, p.actor+"."), s, p.actor+" publishes and the holder is "+holder)
+	}
 	if from == to || to != job.StateCompleted {
 		return
 	}

@@ -72,6 +72,10 @@ func TestThePoliceComparesTheLedgerWithTheStore(t *testing.T) {
 			police(w, "worker", "complete", []step{{write: job.Write{Key: jobKey}, old: with(running, "state", "publishing"),
 				next: with(running, "state", "completed", "artifact_key", "artifacts/acme/"+id+"/1-x/f.csv")}})
 		}},
+		{"publishing without the lease", "publishes and the holder is worker.1", func(_ *testing.T, w *World) {
+			w.Ledger.state.put(job.UnitKey(id, job.FinalizeID), with(leased, "unit", job.FinalizeID))
+			police(w, "other", "begin_publish", []step{{write: job.Write{Key: jobKey}, old: running, next: with(running, "state", "publishing")}})
+		}},
 		{"a due time in the far future", "due soon", func(_ *testing.T, w *World) {
 			police(w, "worker", "nudge", []step{unitStep(with(leased, job.FieldDueAt, int64(now+86_400_000)))})
 		}},

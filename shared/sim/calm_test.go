@@ -199,6 +199,17 @@ func (l *life) checkStore(j job.Job, expected []string) {
 	}
 }
 
+// checkGone holds that the clean-up itself leaves nothing of a delivery that has ended; the sweep for orphans has not
+// been there yet.
+func (l *life) checkGone() {
+	j := l.job()
+	for _, key := range []string{j.Artifact.Key, j.Artifact.ReceiptKey} {
+		if _, there, err := l.world.Store.Stat(context.Background(), key); j.State == job.StateExpired && (there || err != nil) {
+			l.breaks("the delivery has ended and %s is still there, %v", key, err)
+		}
+	}
+}
+
 // checkRows holds that there is one job, that everything of it is over and that its quota is given back.
 func (l *life) checkRows() {
 	jobs := 0

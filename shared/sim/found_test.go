@@ -10,7 +10,7 @@ import (
 )
 
 // TestWhatTheSearchHasFound plays again, call by call, what random lives have found, so that it stays found whatever
-// becomes of the weather.
+// becomes of the weather, and what they meet too rarely.
 func TestWhatTheSearchHasFound(t *testing.T) {
 	t.Parallel()
 	refs := references(t)
@@ -26,6 +26,11 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 		{
 			name: "a renewal that was reported lost and came late cut a lease short", pace: 9 * time.Second, delay: 45 * time.Second,
 			deeds: map[string][]deed{"s00001/renew": {letItBe, comeLate, letItBe, letItBe}}, ends: job.StateCompleted,
+		},
+		{
+			name: "renewals that are lost are none", pace: 5 * time.Second,
+			deeds: map[string][]deed{"s00001/renew": {loseCall, loseCall, loseCall, loseCall, loseCall, loseCall, loseCall, loseCall}},
+			ends:  job.StateCompleted,
 		},
 		{
 			name: "a plan that was staged late brought the retired shards of a cancelled job back to life", delay: 5 * time.Minute,
@@ -71,4 +76,50 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestATakeoverSeesALateRenewal lets a lease run out while a renewal is still under way. Who has read the row in between
+// must not take the lease that the renewal has made valid again.
+func TestATakeoverSeesALateRenewal(t *testing.T) {
+	t.Parallel()
+	ref := references(t)[0]
+	synctest.Test(t, func(t *testing.T) {
+		const pace = 5 * time.Second
+		l := newLife(ref.shape, 0)
+		defer l.close()
+		l.pace = pace
+		end := func() time.Time {
+			until, _ := l.world.Ledger.Peek(job.UnitKey(l.id, job.ShardID(1)))["lease_until_ms"].(int64)
+			return time.UnixMilli(until)
+		}
+		// The renewal arrives after the second worker has read the row and before it claims.
+		l.delay = func() time.Duration { return end().Add(pace + pace/2).Sub(l.now()) }
+		renewals, taken := 0, false
+		l.disturb = func(p *parked) deed {
+			if p.actor.doing.on.Unit != job.ShardID(1) || p.call.Subject != "renew" || taken {
+				return letItBe
+			}
+			renewals++
+			if renewals == 1 {
+				return comeLate
+			}
+			return loseCall
+		}
+		l.ask()
+		l.play(func() {
+			if renewals > 0 && !taken && !l.now().Before(end().Add(-pace)) {
+				taken = true
+				if err := l.world.Queue.Send(t.Context(), job.Bulk, job.Pointer{Job: l.id, Unit: job.ShardID(1)}, 0); err != nil {
+					l.breaks("send a second message: %v", err)
+				}
+			}
+		})
+		if len(l.broken) == 0 {
+			l.tidy()
+			l.check(ref, job.StateCompleted)
+		}
+		if len(l.broken) > 0 || !taken {
+			t.Fatalf("%s\n\n%s", strings.Join(l.broken, "\n"), l.story())
+		}
+	})
 }

@@ -291,6 +291,7 @@ func live(t *testing.T, refs []reference, seed uint64, skip map[int]bool) (l *li
 		l.checkState(w.allowed(l, safe)...)
 		if w.after != nothing && l.state() == job.StateCompleted {
 			l.afterwards(w)
+			l.checkGone()
 		}
 		l.tidy()
 		l.check(ref, append(w.allowed(l, safe), job.StateExpired)...)

@@ -46,7 +46,7 @@ func workerMutants() []mutant {
 	}
 	sent := monotonicNow()`),
 		one("a renewal is proven from its answer on", hold, `proof.Reset(limits.Lease - limits.LeaseMargin - monotonicNow().Sub(sent))`,
-			`proof.Reset(limits.Lease - limits.LeaseMargin)`),
+			`proof.Reset(limits.Lease - limits.LeaseMargin - 0*monotonicNow().Sub(sent))`),
 		one("leases are not renewed", hold, `case <-ticker.C:
 		}`, `case <-ticker.C:
 			return

@@ -126,7 +126,7 @@ func try(ctx context.Context, m mutant, dir string, seeds int) (verdict string, 
 	if m.spared != "" {
 		return "", nil
 	}
-	for _, test := range []string{"HasFound", "NoSweeper", "SingleFault", "CancelAt"} {
+	for _, test := range []string{"HasFound|TakeoverSees", "NoSweeper", "SingleFault", "CancelAt"} {
 		verdict, err = play(ctx, binary, test)
 		if err != nil || verdict != "" {
 			return verdict, err
