@@ -28,6 +28,10 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 			deeds: map[string][]deed{"s00001/renew": {letItBe, comeLate, letItBe, letItBe}}, ends: job.StateCompleted,
 		},
 		{
+			name: "a decision to publish that came late is not that of the unit's next holder", pace: 5 * time.Second, delay: 21 * time.Second,
+			deeds: map[string][]deed{"finalize/begin_publish": {comeLate, letItBe}}, ends: job.StateCompleted,
+		},
+		{
 			name: "renewals that are lost are none", pace: 5 * time.Second,
 			deeds: map[string][]deed{"s00001/renew": {loseCall, loseCall, loseCall, loseCall, loseCall, loseCall, loseCall, loseCall}},
 			ends:  job.StateCompleted,
