@@ -168,7 +168,11 @@ func postgres(t *testing.T, server *pgtest.Server, list []order) string {
 func definition(name, connection string, limits map[string]any) map[string]any {
 	var list []map[string]any
 	for _, column := range columns() {
-		list = append(list, map[string]any{"name": column, "kind": kinds()[column], "filter": []string{"eq", "ge", "lt"}})
+		filter := []string{"eq", "ge", "lt"}
+		if kinds()[column] == "bool" {
+			filter = filter[:1]
+		}
+		list = append(list, map[string]any{"name": column, "kind": kinds()[column], "filter": filter})
 	}
 	return map[string]any{
 		"name": name, "keep_formulas": true, "columns": list, "limits": limits,
