@@ -34,6 +34,9 @@ func (p patrol) durable(s step, from, to job.UnitState) {
 	parts, grown := number(s.next, "part_count"), number(s.next, "part_count") > number(s.old, "part_count")
 	ended := from != to && to == job.UnitDone
 	_, id, _ := job.ParseRowKey(s.write.Key)
+	if id == job.CleanID && ended {
+		p.fencedOff(s)
+	}
 	if _, shard := job.ShardNumber(id); !shard || !grown && !ended {
 		return
 	}
@@ -60,6 +63,16 @@ func (p patrol) durable(s step, from, to job.UnitState) {
 		object := p.world.Store.objects[unit.Object.Key]
 		p.rule(object != nil && object.ETag == unit.Object.ETag && object.Bytes == unit.Progress.Bytes && object.CRC64 == unit.Progress.CRC64, s,
 			"a shard is done and its object is not the bytes that it committed")
+	}
+}
+
+// fencedOff holds that nobody has a lease any more when the clean-up of a job ends.
+func (p patrol) fencedOff(s step) {
+	for _, sk := range p.world.Ledger.state.order[s.write.Key.PK] {
+		_, unit, ok := job.ParseRowKey(job.RowKey{PK: s.write.Key.PK, SK: sk})
+		row := p.world.Ledger.state.byKey[job.RowKey{PK: s.write.Key.PK, SK: sk}]
+		p.rule(!ok || unit == "" || unit == job.CleanID || text(row, fieldState) != string(job.UnitLeased), s,
+			"a clean-up ended while "+unit+" is leased")
 	}
 }
 

@@ -72,6 +72,12 @@ func TestThePoliceComparesTheLedgerWithTheStore(t *testing.T) {
 			police(w, "worker", "complete", []step{{write: job.Write{Key: jobKey}, old: with(running, "state", "publishing"),
 				next: with(running, "state", "completed", "artifact_key", "artifacts/acme/"+id+"/1-x/f.csv")}})
 		}},
+		{"a clean-up under a lease", "ended while s00001 is leased", func(_ *testing.T, w *World) {
+			w.Ledger.state.put(shardKey, leased)
+			cleanKey := job.UnitKey(id, job.CleanID)
+			cleaning := row(cleanKey, "state", "leased", "generation", int64(1), "owner", "sweep.1")
+			police(w, "sweep", "cleaned", []step{{write: job.Write{Key: cleanKey, Guards: fence}, old: cleaning, next: with(cleaning, "state", "done")}})
+		}},
 		{"publishing without the lease", "publishes and the holder is worker.1", func(_ *testing.T, w *World) {
 			w.Ledger.state.put(job.UnitKey(id, job.FinalizeID), with(leased, "unit", job.FinalizeID))
 			police(w, "other", "begin_publish", []step{{write: job.Write{Key: jobKey}, old: running, next: with(running, "state", "publishing")}})

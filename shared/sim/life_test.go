@@ -162,6 +162,9 @@ func (l *life) watch(a *actor, call sim.Call) {
 		if !strings.HasPrefix(owner, a.name+".") || until <= l.now().UnixMilli() {
 			l.breaks("%s writes to the store and can't prove its lease: %s", a.name, call)
 		}
+		if state := l.world.Ledger.Peek(job.UnitKey(a.doing.on.Job, job.CleanID))["state"]; state == string(job.UnitDone) {
+			l.breaks("%s writes to the store after the clean-up of its job: %s", a.name, call)
+		}
 	case call.Port == sim.PortSource && call.Method == "Read":
 		state, _ := l.world.Ledger.Peek(job.JobKey(a.doing.on.Job))["state"].(string)
 		if !job.State(state).Terminal() {
