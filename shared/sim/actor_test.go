@@ -109,8 +109,8 @@ func survive(run func() error) (err error) {
 	return run()
 }
 
-// reap takes note of everybody who has finished.
-func (l *life) reap() {
+// reap takes note of everybody who has finished, and reports whether anybody has.
+func (l *life) reap() bool {
 	l.mu.Lock()
 	var finished []*actor
 	l.active = slices.DeleteFunc(l.active, func(a *actor) bool {
@@ -140,6 +140,7 @@ func (l *life) reap() {
 			a.doing.done(a.err)
 		}
 	}
+	return len(finished) > 0
 }
 
 // kill ends an actor in the middle of whatever it does. What it had on its way may still arrive.

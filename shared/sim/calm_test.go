@@ -32,6 +32,7 @@ func (l *life) play(before func()) {
 		}
 		if before != nil {
 			before()
+			l.rest()
 		}
 		able, ready, late := l.able(), l.world.Queue.Ready(), l.arrived()
 		due, sweeps := l.sweepDue()

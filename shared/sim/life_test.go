@@ -183,27 +183,26 @@ func (l *life) ring() {
 	}
 }
 
-// rest waits until everybody waits, and takes note of who has finished or run out of time.
+// rest waits until everybody waits, and takes note of who has finished or run out of time. Either may wake others.
 func (l *life) rest() {
-	synctest.Wait()
-	l.downgrade()
-	l.reap()
-	for _, a := range l.active {
-		if !a.dead && !a.deadline.IsZero() && !l.now().Before(a.deadline) {
-			l.note(a.name, "is ended at its time limit")
-			l.kill(a)
+	for woken := true; woken; {
+		synctest.Wait()
+		l.downgrade()
+		woken = l.reap()
+		for _, a := range l.active {
+			if !a.dead && !a.deadline.IsZero() && !l.now().Before(a.deadline) {
+				l.note(a.name, "is ended at its time limit")
+				l.kill(a)
+				woken = true
+			}
 		}
 	}
-	if l.sort() {
-		synctest.Wait()
-		l.reap()
-		l.sort()
-	}
+	l.sort()
 }
 
 // sort brings the waiting calls into an order that does not depend on which goroutine was first, and sets aside those
-// whose callers are gone. It reports whether the killing of somebody may still be going on.
-func (l *life) sort() (again bool) {
+// whose callers are gone.
+func (l *life) sort() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	inOrder(l.parked)
@@ -215,11 +214,9 @@ func (l *life) sort() (again bool) {
 		case p.late != nil:
 			l.send(p)
 		}
-		again = again || p.actor.dead
 	}
 	clear(l.parked[len(kept):])
 	l.parked = kept
-	return again
 }
 
 // send makes a call one that is under way though nobody waits for it.
