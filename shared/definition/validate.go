@@ -38,27 +38,14 @@ func (f Faults) Error() string {
 // gives a *job.Error of kind Invalid whose cause is Faults: those of its shape first, then those of its values, except
 // what a fault of shape has left without a value.
 func Decode(text []byte) (Definition, error) {
-	var d Definition
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	s := &shaper{decoder: decoder}
-	tree := s.value("", reflect.TypeFor[Definition]())
-	if s.err == nil {
-		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-			return Definition{}, invalid(Faults{{Detail: "there is more text after the definition"}})
-		}
-		var shaped []byte
-		if shaped, s.err = json.Marshal(tree); s.err == nil {
-			s.err = json.Unmarshal(shaped, &d)
-		}
-	}
-	if s.err != nil {
-		return Definition{}, invalid(append(s.faults, Fault{Detail: describe(s.err)}))
+	d, shape, err := read(text)
+	if err != nil {
+		return Definition{}, err
 	}
 	d.fillIn()
-	faults := s.faults
+	faults := shape
 	for _, fault := range d.validate() {
-		if !s.faults.cover(fault.Pointer) {
+		if !shape.cover(fault.Pointer) {
 			faults = append(faults, fault)
 		}
 	}
@@ -66,6 +53,33 @@ func Decode(text []byte) (Definition, error) {
 		return Definition{}, invalid(faults)
 	}
 	return d, nil
+}
+
+// read reads a definition and lists what is wrong with its shape. What Encode has written, as the ledger keeps it, needs no
+// second look: a text that is the canonical one of what was read has no unknown field, none twice and none of another
+// type.
+func read(text []byte) (d Definition, shape Faults, err error) {
+	if json.Unmarshal(text, &d) == nil && d.Encode() == string(text) {
+		return d, nil, nil
+	}
+	d = Definition{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	s := &shaper{decoder: decoder}
+	tree := s.value("", reflect.TypeFor[Definition]())
+	if s.err == nil {
+		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+			return Definition{}, nil, invalid(Faults{{Detail: "there is more text after the definition"}})
+		}
+		var shaped []byte
+		if shaped, s.err = json.Marshal(tree); s.err == nil {
+			s.err = json.Unmarshal(shaped, &d)
+		}
+	}
+	if s.err != nil {
+		return Definition{}, nil, invalid(append(s.faults, Fault{Detail: describe(s.err)}))
+	}
+	return d, s.faults, nil
 }
 
 func invalid(faults Faults) error {
@@ -158,7 +172,7 @@ func (s *shaper) object(pointer string, want reflect.Type) any {
 			return nil
 		}
 		name, _ := token.(string)
-		at := pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		at := pointer + "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 		field, known := fields[name]
 		switch {
 		case !known:
