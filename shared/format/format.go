@@ -12,6 +12,7 @@ import (
 	"sealift/shared/format/csv"
 	"sealift/shared/format/field"
 	"sealift/shared/format/jsonl"
+	"sealift/shared/format/part"
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/row"
@@ -22,8 +23,10 @@ type Name string
 
 // The formats.
 const (
-	CSV   Name = "csv"
-	JSONL Name = "jsonl"
+	CSV     Name = "csv"
+	JSONL   Name = "jsonl"
+	XLSX    Name = "xlsx"
+	Parquet Name = "parquet"
 )
 
 // Compression wraps the whole file.
@@ -31,9 +34,10 @@ type Compression string
 
 // The compressions.
 const (
-	None Compression = "none"
-	Gzip Compression = "gzip"
-	Zstd Compression = "zstd"
+	None   Compression = "none"
+	Gzip   Compression = "gzip"
+	Zstd   Compression = "zstd"
+	Snappy Compression = "snappy" // inside Parquet only
 )
 
 // Spec says how one file is written. It comes from the frozen snapshot and never changes during a job.
@@ -48,6 +52,8 @@ type Spec struct {
 	Guard bool
 	// InvalidUTF8 says what happens to text that isn't UTF-8.
 	InvalidUTF8 InvalidRule
+	// Zone is the IANA name of the zone that Timestamp values are written in.
+	Zone string
 }
 
 // InvalidRule is what happens to a value that a format can't hold as it is.
@@ -66,6 +72,30 @@ type CSVOptions = csv.Options
 
 // Counters count what the encoder did to values, for the receipt.
 type Counters = field.Counters
+
+// What writers and joiners of every format have in common.
+type (
+	Part        = part.Part
+	PartOptions = part.Options
+	PartWriter  = part.Writer
+	Cut         = part.Cut
+	Piece       = part.Piece
+	Joiner      = part.Joiner
+)
+
+// NewPartWriter returns a writer of the parts of one shard of a file that spec describes. Its error is that of
+// Spec.Validate.
+func NewPartWriter(spec Spec, opt PartOptions) (PartWriter, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	return newTextWriter(spec, opt), nil
+}
+
+// NewJoiner returns what computes the end of a file that a valid spec describes.
+func NewJoiner(spec Spec) Joiner {
+	return &textJoiner{compression: spec.Compression}
+}
 
 // Validate checks that a file can be written as spec says. Its error is a *job.Error of kind Invalid with the code
 // format_invalid that lists every fault and how to mend it.

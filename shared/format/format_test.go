@@ -2,6 +2,7 @@ package format_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
@@ -93,7 +94,7 @@ func small() format.Cut {
 }
 
 // write appends the rows [from, to) of b and returns the parts, taking one when it is full and one at the end.
-func write(t testing.TB, w *format.PartWriter, b *row.Batch, from, to int) []format.Part {
+func write(t testing.TB, w format.PartWriter, b *row.Batch, from, to int) []format.Part {
 	t.Helper()
 	var parts []format.Part
 	for r := from; r < to; r++ {
@@ -111,7 +112,7 @@ func write(t testing.TB, w *format.PartWriter, b *row.Batch, from, to int) []for
 	return parts
 }
 
-func take(t testing.TB, w *format.PartWriter) format.Part {
+func take(t testing.TB, w format.PartWriter) format.Part {
 	t.Helper()
 	part, err := w.Take(nil)
 	if err != nil {
@@ -120,7 +121,7 @@ func take(t testing.TB, w *format.PartWriter) format.Part {
 	return part
 }
 
-func newWriter(t testing.TB, spec format.Spec, opt format.PartOptions) *format.PartWriter {
+func newWriter(t testing.TB, spec format.Spec, opt format.PartOptions) format.PartWriter {
 	t.Helper()
 	w, err := format.NewPartWriter(spec, opt)
 	if err != nil {
@@ -143,12 +144,22 @@ func join(spec format.Spec, parts []format.Part) ([]byte, format.Totals) {
 		totals.Rows += part.Rows
 		totals.RowsHash += part.RowsHash
 	}
-	suffix := format.Suffix(spec, uint32(crc32), totals.RawBytes)
+	suffix := suffixOf(spec, format.Piece{Number: 1, RawBytes: totals.RawBytes, RawCRC32: uint32(crc32)})
 	file = append(file, suffix...)
 	totals.Bytes = int64(len(file))
 	totals.CRC64 = uint64(crc64.Combine(checksum.Sum64(suffix), int64(len(suffix))))
 	totals.RawCRC32 = uint32(crc32)
 	return file, totals
+}
+
+// suffixOf is what follows these pieces. Those of text formats can't fail.
+func suffixOf(spec format.Spec, pieces ...format.Piece) []byte {
+	joiner := format.NewJoiner(spec)
+	for _, piece := range pieces {
+		_ = joiner.Add(context.Background(), piece)
+	}
+	suffix, _ := joiner.Suffix()
+	return suffix
 }
 
 // pipe runs the command that people use with the file as its input and returns what it writes.

@@ -14,7 +14,7 @@ import (
 	"sealift/shared/job"
 )
 
-func bytesReader(data []byte) io.Reader { return bytes.NewReader(data) }
+func bytesReader(data []byte) *bytes.Reader { return bytes.NewReader(data) }
 
 // unpacked decompresses with the standard library's gzip and with klauspost's zstd.
 func unpacked(t *testing.T, compression format.Compression, file []byte) []byte {

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/klauspost/compress/flate"
@@ -110,15 +109,3 @@ func newZstdPacker() (*zstdPacker, error) {
 
 // pack also writes a frame for an empty block, so that a file without a byte of text is still a zstd file.
 func (p *zstdPacker) pack(dst, block []byte) ([]byte, error) { return p.w.EncodeAll(block, dst), nil }
-
-// Suffix is what ends the file after the last part of the last shard, given the checksum and the number of all raw
-// bytes, combined from the parts in order. It may be empty.
-func Suffix(spec Spec, rawCRC32 uint32, rawBytes int64) []byte {
-	if spec.Compression != Gzip {
-		return nil
-	}
-	suffix := []byte(deflateEnd)
-	suffix = binary.LittleEndian.AppendUint32(suffix, rawCRC32)
-	// RFC 1952 keeps the size modulo 2^32.
-	return binary.LittleEndian.AppendUint32(suffix, uint32(uint64(rawBytes)))
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sealift/shared/checksum"
 	"sealift/shared/format"
 	"sealift/shared/row"
 )
@@ -105,7 +106,7 @@ func interrupted(t *testing.T, spec format.Spec, first bool, b *row.Batch, rows 
 		}
 		if random.IntN(10) == 0 {
 			next, spare = committed, nil
-			w = newWriter(t, spec, format.PartOptions{First: first, PartIndex: len(parts), Cut: small()})
+			w = newWriter(t, spec, format.PartOptions{First: first, Index: len(parts), Cut: small()})
 		}
 	}
 	commit(rows)
@@ -147,7 +148,7 @@ func TestAShardWithTooManyPartsFailsAndSaysHowToMendIt(t *testing.T) {
 	t.Parallel()
 	cut := small()
 	cut.PartsMax = 2
-	w := newWriter(t, orders(format.JSONL, format.None), format.PartOptions{Cut: cut, PartIndex: 1})
+	w := newWriter(t, orders(format.JSONL, format.None), format.PartOptions{Cut: cut, Index: 1})
 	b := table(9, 500)
 	var err error
 	for r := 0; r < b.Rows() && err == nil; r++ {
@@ -281,7 +282,7 @@ func TestPartsOfUsualBlocksAreTheSameFromWhicheverWriter(t *testing.T) {
 				t.Fatalf("%s: part %d differs:\n%.500s", compression, parts, diff)
 			}
 			parts++
-			fresh = newWriter(t, spec, format.PartOptions{First: true, Cut: cut, PartIndex: parts})
+			fresh = newWriter(t, spec, format.PartOptions{First: true, Cut: cut, Index: parts})
 		}
 	}
 }
@@ -289,12 +290,12 @@ func TestPartsOfUsualBlocksAreTheSameFromWhicheverWriter(t *testing.T) {
 func TestTheSuffixEndsTheGzipMember(t *testing.T) {
 	t.Parallel()
 	spec := orders(format.CSV, format.Gzip)
-	got := format.Suffix(spec, 0xcbf43926, 5<<30+9)
+	got := suffixOf(spec, format.Piece{Number: 1, RawBytes: 5<<30 + 9, RawCRC32: 0xcbf43926})
 	if want := []byte("\x03\x00\x26\x39\xf4\xcb\x09\x00\x00\x40"); !bytes.Equal(got, want) {
 		t.Errorf("suffix is % x, want % x", got, want)
 	}
 	for _, compression := range []format.Compression{format.None, format.Zstd} {
-		if got := format.Suffix(orders(format.CSV, compression), 1, 1); len(got) > 0 {
+		if got := suffixOf(orders(format.CSV, compression), format.Piece{Number: 1, RawBytes: 1, RawCRC32: 1}); len(got) > 0 {
 			t.Errorf("%s has a suffix of %d bytes", compression, len(got))
 		}
 	}
@@ -330,5 +331,20 @@ func TestEveryRowHasEveryColumnWhateverIsNull(t *testing.T) {
 	want := strings.Repeat(`{"first":null,"last":null}`+"\n", 10) + strings.Repeat(`{"first":"late","last":null}`+"\n", 2)
 	if got := string(parts[0].Data); got != want {
 		t.Errorf("the file is %q, want %q", got, want)
+	}
+}
+
+func TestPiecesAreJoinedInTheOrderOfTheirNumbers(t *testing.T) {
+	t.Parallel()
+	spec := orders(format.CSV, format.Gzip)
+	pieces := []format.Piece{
+		{Number: 1, RawBytes: 5, RawCRC32: uint32(checksum.Sum32([]byte("12345")))},
+		{Number: 2, RawBytes: 4, RawCRC32: uint32(checksum.Sum32([]byte("6789")))},
+	}
+	want := []byte("\x03\x00\x26\x39\xf4\xcb\x09\x00\x00\x00")
+	for _, order := range [][]format.Piece{{pieces[0], pieces[1]}, {pieces[1], pieces[0]}} {
+		if got := suffixOf(spec, order...); !bytes.Equal(got, want) {
+			t.Errorf("suffix is % x, want % x", got, want)
+		}
 	}
 }

@@ -206,6 +206,7 @@ func DecodeUnit(fields Fields) (Unit, error) {
 			CRC64:     r.hex("crc64", 64),
 			RowsHash:  r.hex("rows_hash", 64),
 			PartCount: r.number("part_count"),
+			Fragment:  r.text("fragment"),
 			Exhausted: r.flag("exhausted"),
 		},
 		Upload: Upload{

@@ -257,7 +257,7 @@ func (u Unit) history(now time.Time, ended string, failure Failure) []Attempt {
 }
 
 func progressFields(p Progress) []Field {
-	return []Field{
+	fields := []Field{
 		{"cursor", encodeJSON(p.Cursor)},
 		{"first", encodeJSON(p.First)},
 		{"rows", p.Rows},
@@ -269,4 +269,8 @@ func progressFields(p Progress) []Field {
 		{"counters", encodeJSON(p.Counters)},
 		{"exhausted", p.Exhausted},
 	}
+	if p.Fragment != "" {
+		fields = append(fields, Field{"fragment", p.Fragment})
+	}
+	return fields
 }

@@ -77,26 +77,51 @@ type Progress struct {
 	Counters  Counters
 	PartCount int64
 	Parts     []Part
+	// Fragment is what the format must know of the shard's bytes beyond their sizes and checksums, in its own text.
+	Fragment string
 	// Exhausted means that the range holds nothing after Cursor.
 	Exhausted bool
 }
 
-// Counters are what the encoder did to values.
+// Counters are what the encoder did to values: how many values each.
 type Counters struct {
-	Nulls       int64 `json:"nulls"`
+	// Nulls were NULL.
+	Nulls int64 `json:"nulls"`
+	// Neutralised are texts that were changed so that no spreadsheet takes them for a formula.
 	Neutralised int64 `json:"neutralised"`
+	// InvalidUTF8 had sequences that aren't UTF-8 replaced by U+FFFD.
 	InvalidUTF8 int64 `json:"invalid_utf8"`
-	Masked      int64 `json:"masked"`
+	// Masked were masked.
+	Masked int64 `json:"masked"`
+	// NumbersAsText are numbers that a spreadsheet would round and that were written as text with every digit.
+	NumbersAsText int64 `json:"numbers_as_text,omitempty"`
+	// TimesAsText are dates and times that a spreadsheet can't hold exactly and that were written as text.
+	TimesAsText int64 `json:"times_as_text,omitempty"`
+	// Escaped are texts with characters that the format can only hold in an escaped form, which its readers undo.
+	Escaped int64 `json:"escaped,omitempty"`
+	// Replaced had characters replaced that the file's encoding doesn't have; Truncated were cut to what a cell holds.
+	// Both only where the definition allows it.
+	Replaced  int64 `json:"replaced,omitempty"`
+	Truncated int64 `json:"truncated,omitempty"`
 }
 
 // Plus adds two counts.
 func (c Counters) Plus(d Counters) Counters {
-	return Counters{
-		Nulls:       c.Nulls + d.Nulls,
-		Neutralised: c.Neutralised + d.Neutralised,
-		InvalidUTF8: c.InvalidUTF8 + d.InvalidUTF8,
-		Masked:      c.Masked + d.Masked,
-	}
+	c.Add(d)
+	return c
+}
+
+// Add adds what another stretch of rows counted.
+func (c *Counters) Add(d Counters) {
+	c.Nulls += d.Nulls
+	c.Neutralised += d.Neutralised
+	c.InvalidUTF8 += d.InvalidUTF8
+	c.Masked += d.Masked
+	c.NumbersAsText += d.NumbersAsText
+	c.TimesAsText += d.TimesAsText
+	c.Escaped += d.Escaped
+	c.Replaced += d.Replaced
+	c.Truncated += d.Truncated
 }
 
 // Part is one durable part of a shard's multipart upload.

@@ -29,6 +29,18 @@ const (
 	// RowBytesMax is the largest encoded row that a worker accepts.
 	RowBytesMax = 64 * MiB
 
+	// FragmentBytesMax bounds what a unit's row carries of a format's own beside its parts.
+	FragmentBytesMax = 16 << 10
+	// FooterBytesMax bounds what a joiner writes behind the last piece of a file, and so what finalize holds in memory.
+	FooterBytesMax = 24 * MiB
+	// SheetRowsMax is how many rows without the header a worksheet takes: a spreadsheet has 2^20 rows.
+	SheetRowsMax = 1<<20 - 1
+	// SheetShardRows is the planner's aim for one shard of a workbook: below SheetRowsMax by what estimates are off, so
+	// that a shard is one worksheet.
+	SheetShardRows = 1_000_000
+	// GroupRows is how many rows make a row group of a columnar file.
+	GroupRows = 100_000
+
 	// WorkerGCPercent is by how much a worker's heap may grow over what is in use before garbage is collected.
 	WorkerGCPercent = 25
 
@@ -142,6 +154,7 @@ const (
 	_ = uint(StorePartsMax - 2*PartsPerShardMax) // takeovers may skip numbers
 	_ = uint(StorePartsMax - ShardsPerJobMax)    // one copy a shard fits
 	_ = uint(RowBytesMax - BatchBytes)           // a batch may always hold one row
+	_ = uint(SheetRowsMax - SheetShardRows)      // a shard as planned fits a worksheet
 
 	_ = uint(RenewEvery - LedgerTries*(LedgerTryTime+LedgerBackoffMax)) // a renewal ends before the next is due
 )

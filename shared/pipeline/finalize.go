@@ -6,9 +6,12 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"sealift/shared/checksum"
 	"sealift/shared/format"
 	"sealift/shared/job"
+	"sealift/shared/limits"
 	"sealift/shared/row"
 	"sealift/shared/snapshot"
 )
@@ -36,9 +39,12 @@ func (f Finalizer) work(ctx context.Context, j job.Job, held *Held) error {
 	if err != nil {
 		return err
 	}
-	spec := fileSpec(snap, 0)
-	whole, err := f.gather(ctx, j, spec)
+	spec := FileSpec(snap, 0)
+	whole, err := f.gather(ctx, j)
 	if err != nil {
+		return err
+	}
+	if err := f.join(ctx, &whole, spec); err != nil {
 		return err
 	}
 	if j.State == job.StateRunning {
@@ -103,14 +109,17 @@ type piece struct {
 	offset   int64
 	crc64    checksum.CRC64
 	rowsHash uint64
+	rawBytes int64
+	rawCRC32 uint32
+	fragment string
+	// parts are the sizes of its parts; none for a piece that was stored in one call.
+	parts []int64
 }
 
 // gather reads every shard in order and checks that together they are the job: all there and done by this plan, key
 // ranges that tile the space, no key on both sides of a border, counts equal to what the job has counted.
-func (f Finalizer) gather(ctx context.Context, j job.Job, spec format.Spec) (whole, error) {
+func (f Finalizer) gather(ctx context.Context, j job.Job) (whole, error) {
 	w := whole{}
-	var raw checksum.CRC32
-	var rawBytes int64
 	var lastKey row.Key
 	from, to := job.ShardSpan()
 	err := eachUnit(ctx, f.Ledger, j.ID, from, to, func(u job.Unit) error {
@@ -120,6 +129,10 @@ func (f Finalizer) gather(ctx context.Context, j job.Job, spec format.Spec) (who
 		p := piece{
 			unit: u.ID, keys: u.Range, first: u.Progress.First, last: u.Progress.Cursor, object: u.Object, rows: u.Progress.Rows,
 			offset: w.bytes, crc64: checksum.CRC64(u.Progress.CRC64), rowsHash: u.Progress.RowsHash,
+			rawBytes: u.Progress.RawBytes, rawCRC32: u.Progress.RawCRC32, fragment: u.Progress.Fragment,
+		}
+		for _, part := range u.Progress.Parts {
+			p.parts = append(p.parts, part.Bytes)
 		}
 		if err := checkPiece(w, p, u, lastKey); err != nil {
 			return err
@@ -133,8 +146,6 @@ func (f Finalizer) gather(ctx context.Context, j job.Job, spec format.Spec) (who
 		w.crc64 = w.crc64.Combine(p.crc64, p.object.Bytes)
 		w.rowsHash += p.rowsHash
 		w.counters = w.counters.Plus(u.Progress.Counters)
-		raw = raw.Combine(checksum.CRC32(u.Progress.RawCRC32), u.Progress.RawBytes)
-		rawBytes += u.Progress.RawBytes
 		return nil
 	})
 	if err != nil {
@@ -149,10 +160,42 @@ func (f Finalizer) gather(ctx context.Context, j job.Job, spec format.Spec) (who
 	if j.RowsMax > 0 && w.rows > j.RowsMax {
 		return whole{}, rowsMaxExceeded("", w.rows, j.RowsMax)
 	}
-	w.suffix = format.Suffix(spec, uint32(raw), rawBytes)
+	return w, nil
+}
+
+// join computes what ends the file, which for some formats takes a look at what the shards have stored.
+func (f Finalizer) join(ctx context.Context, w *whole, spec format.Spec) error {
+	joiner := format.NewJoiner(spec)
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(limits.CopyParallel)
+	for i, p := range w.pieces {
+		group.Go(func() error { return joiner.Add(groupCtx, p.describe(f.Store, i+1)) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	var err error
+	if w.suffix, err = joiner.Suffix(); err != nil {
+		return err
+	}
 	w.bytes += int64(len(w.suffix))
 	w.crc64 = w.crc64.Combine(checksum.Sum64(w.suffix), int64(len(w.suffix)))
-	return w, nil
+	return nil
+}
+
+// describe tells a joiner of the piece.
+func (p piece) describe(store Store, number int) format.Piece {
+	d := format.Piece{
+		Number: number, Offset: p.offset, Bytes: p.object.Bytes, Rows: p.rows, RawBytes: p.rawBytes, RawCRC32: p.rawCRC32,
+		Fragment: p.fragment, Parts: p.parts,
+		Read: func(ctx context.Context, from, to int64) ([]byte, error) {
+			return store.Read(ctx, Slice{Key: p.object.Key, ETag: p.object.ETag, From: from, To: to})
+		},
+	}
+	if len(d.Parts) == 0 && d.Bytes > 0 {
+		d.Parts = []int64{d.Bytes}
+	}
+	return d
 }
 
 func checkPiece(w whole, p piece, u job.Unit, lastKey row.Key) error {

@@ -6,9 +6,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"sealift/shared/definition"
+	"sealift/shared/format"
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/row"
+	"sealift/shared/snapshot"
 	"sealift/shared/source"
 )
 
@@ -46,7 +49,7 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	if err != nil {
 		return err
 	}
-	plan, err := from.Plan(ctx, query, source.PlanOptions{ShardRows: d.Limits.ShardRows, ShardsMax: limits.ShardsPerJobMax})
+	plan, err := from.Plan(ctx, query, source.PlanOptions{ShardRows: shardRows(snap, d), ShardsMax: limits.ShardsPerJobMax})
 	if err != nil {
 		return err
 	}
@@ -78,6 +81,14 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	}
 	j.PlanGeneration = unit.Generation
 	return wakeShards(context.WithoutCancel(ctx), p.Ledger, p.Queue, j)
+}
+
+// shardRows is how many rows a shard should have. A workbook's shards are its worksheets: fewer are better than many.
+func shardRows(snap snapshot.Snapshot, d definition.Definition) int64 {
+	if format.Name(snap.Format.Type) == format.XLSX {
+		return limits.SheetShardRows
+	}
+	return d.Limits.ShardRows
 }
 
 // sameSource refuses to go on when the table or a column of it is not the very thing any more that was planned: a job

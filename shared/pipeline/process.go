@@ -56,7 +56,7 @@ func (p Processor) work(ctx context.Context, j job.Job, held *Held) error {
 	}
 	s := &shard{
 		Processor: p, job: j, held: held, query: query, masks: maskOf(snap),
-		spec: fileSpec(snap, len(query.Key)), first: number == 1,
+		spec: FileSpec(snap, len(query.Key)), number: number, first: number == 1,
 	}
 	object, err := s.write(ctx, d.Source.Connection)
 	if err != nil {
@@ -83,16 +83,22 @@ func (p Processor) finish(ctx context.Context, j job.Job, unit job.Unit, object 
 	return p.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
 }
 
-// fileSpec says how the snapshot's file is written.
-func fileSpec(s snapshot.Snapshot, keys int) format.Spec {
+// FileSpec says how the snapshot's file is written.
+func FileSpec(s snapshot.Snapshot, keys int) format.Spec {
 	spec := format.Spec{
 		Format: format.Name(s.Format.Type), Compression: format.Compression(s.Format.Compression), Keys: keys,
-		Guard: s.Format.Guard, InvalidUTF8: format.InvalidRule(s.Format.InvalidUTF8),
+		Guard: s.Format.Guard, InvalidUTF8: format.InvalidRule(s.Format.InvalidUTF8), Zone: s.Zone,
 	}
 	if spec.Format == format.CSV {
 		spec.CSV = format.CSVOptions{
-			Delimiter: s.Format.Delimiter[0], Quote: s.Format.Quote[0], LineEnd: s.Format.LineEnd,
-			Header: s.Format.Header, BOM: s.Format.BOM, NullText: s.Format.Null,
+			LineEnd: s.Format.LineEnd, Header: s.Format.Header, BOM: s.Format.BOM, NullText: s.Format.Null,
+		}
+		// A snapshot from a receipt may say anything; what is missing is a fault that Validate names.
+		if len(s.Format.Delimiter) == 1 {
+			spec.CSV.Delimiter = s.Format.Delimiter[0]
+		}
+		if len(s.Format.Quote) == 1 {
+			spec.CSV.Quote = s.Format.Quote[0]
 		}
 	}
 	for _, column := range s.Columns {

@@ -98,11 +98,21 @@ func newReceipt(j job.Job, snap snapshot.Snapshot, w whole) Receipt {
 	return r
 }
 
-// Fidelity names what was done to values, for receipts and people.
+// Fidelity names what was done to values, for receipts and people: how many values each. What only some formats can do
+// is named when it was done.
 func Fidelity(c job.Counters) map[string]int64 {
-	return map[string]int64{
+	counts := map[string]int64{
 		"nulls": c.Nulls, "neutralised": c.Neutralised, "invalid_utf8_replaced": c.InvalidUTF8, "masked": c.Masked,
 	}
+	for name, count := range map[string]int64{
+		"numbers_as_text": c.NumbersAsText, "times_as_text": c.TimesAsText, "escaped": c.Escaped,
+		"characters_replaced": c.Replaced, "truncated": c.Truncated,
+	} {
+		if count > 0 {
+			counts[name] = count
+		}
+	}
+	return counts
 }
 
 // Encode renders the receipt; the same receipt always gives the same bytes.

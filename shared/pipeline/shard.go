@@ -24,7 +24,9 @@ type shard struct {
 	query row.Query
 	masks []definition.MaskKind
 	spec  format.Spec
-	first bool
+	// number is the shard's, from 1; first is whether it begins a file.
+	number int
+	first  bool
 }
 
 // segment is a part on its way to the store, and the progress that its confirmation makes true.
@@ -63,8 +65,9 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 	if err := sameSource(ctx, from, s.query, s.job.SourceIdentity); err != nil {
 		return nil, err
 	}
+	progress := s.held.Unit().Progress
 	writer, err := format.NewPartWriter(s.spec, format.PartOptions{
-		First: s.first, PartIndex: int(s.held.Unit().Progress.PartCount), Cut: s.Cut,
+		First: s.first, Shard: s.number, Index: int(progress.PartCount), Fragment: progress.Fragment, Cut: s.Cut,
 	})
 	if err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 }
 
 // fill reads batches and cuts parts.
-func (s *shard) fill(ctx context.Context, from source.Source, writer *format.PartWriter, ready chan<- segment, buffers <-chan []byte) (*segment, error) {
+func (s *shard) fill(ctx context.Context, from source.Source, writer format.PartWriter, ready chan<- segment, buffers <-chan []byte) (*segment, error) {
 	var raw, masked row.Batch
 	progress := s.held.Unit().Progress
 	open := progress
@@ -142,7 +145,7 @@ func (s *shard) fill(ctx context.Context, from source.Source, writer *format.Par
 }
 
 // cut hands a full part to the uploader and waits for a buffer for the next one.
-func (s *shard) cut(ctx context.Context, writer *format.PartWriter, open *job.Progress, ready chan<- segment, buffers <-chan []byte) error {
+func (s *shard) cut(ctx context.Context, writer format.PartWriter, open *job.Progress, ready chan<- segment, buffers <-chan []byte) error {
 	var next []byte
 	select {
 	case next = <-buffers:
@@ -153,7 +156,9 @@ func (s *shard) cut(ctx context.Context, writer *format.PartWriter, open *job.Pr
 	if err != nil {
 		return err
 	}
-	addPart(open, part)
+	if err := addPart(open, part); err != nil {
+		return err
+	}
 	if err := errors.Join(storable(open.First), storable(open.Cursor)); err != nil {
 		return err
 	}
@@ -161,12 +166,14 @@ func (s *shard) cut(ctx context.Context, writer *format.PartWriter, open *job.Pr
 }
 
 // end takes what is left when the range holds nothing more.
-func (s *shard) end(ctx context.Context, writer *format.PartWriter, open job.Progress, ready chan<- segment) (*segment, error) {
-	part, err := writer.Take(nil)
+func (s *shard) end(ctx context.Context, writer format.PartWriter, open job.Progress, ready chan<- segment) (*segment, error) {
+	part, err := writer.End()
 	if err != nil {
 		return nil, err
 	}
-	addPart(&open, part)
+	if err := addPart(&open, part); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(storable(open.First), storable(open.Cursor)); err != nil {
 		return nil, err
 	}
@@ -300,7 +307,11 @@ func adopt(ctx context.Context, store Store, cause error, want Object) (Object, 
 const codeConflict = "object_conflict"
 
 // addPart moves progress behind a part.
-func addPart(progress *job.Progress, part format.Part) {
+func addPart(progress *job.Progress, part format.Part) error {
+	if len(part.Fragment) > limits.FragmentBytesMax {
+		return job.Errorf(job.Permanent, "fragment_too_large",
+			"the format has more to remember of one shard than its row holds; lower limits.shard_rows in the definition, apply it and ask for the export again")
+	}
 	size := int64(len(part.Data))
 	progress.Rows += part.Rows
 	progress.Bytes += size
@@ -308,7 +319,7 @@ func addPart(progress *job.Progress, part format.Part) {
 	progress.RawBytes += part.RawBytes
 	progress.CRC64 = uint64(checksum.CRC64(progress.CRC64).Combine(checksum.CRC64(part.CRC64), size))
 	progress.RowsHash += part.RowsHash
-	progress.Counters.Nulls += part.Counters.Nulls
-	progress.Counters.Neutralised += part.Counters.Neutralised
-	progress.Counters.InvalidUTF8 += part.Counters.InvalidUTF8
+	progress.Counters.Add(part.Counters)
+	progress.Fragment = part.Fragment
+	return nil
 }

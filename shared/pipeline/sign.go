@@ -59,7 +59,7 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string) (Down
 		if err != nil {
 			return Download{}, err
 		}
-		return s.link(ctx, j, snap, d, format.ContentType(fileSpec(snap, 0)))
+		return s.link(ctx, j, snap, d, format.ContentType(FileSpec(snap, 0)))
 	}
 	return Download{}, job.Errorf(job.Transient, "ledger_contended", "the export is moving too fast; ask again")
 }

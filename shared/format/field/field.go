@@ -11,21 +11,7 @@ import (
 )
 
 // Counters count what an encoder did to values, for the receipt.
-type Counters struct {
-	// Nulls is how many values were NULL.
-	Nulls int64 `json:"nulls"`
-	// Neutralised is how many text values were changed so that no spreadsheet takes them for a formula.
-	Neutralised int64 `json:"neutralised"`
-	// InvalidUTF8 is how many values had sequences that aren't UTF-8 replaced by U+FFFD.
-	InvalidUTF8 int64 `json:"invalid_utf8"`
-}
-
-// Add adds what another stretch of rows counted.
-func (c *Counters) Add(other Counters) {
-	c.Nulls += other.Nulls
-	c.Neutralised += other.Neutralised
-	c.InvalidUTF8 += other.InvalidUTF8
-}
+type Counters = job.Counters
 
 // InvalidRule is what happens to text that isn't UTF-8.
 type InvalidRule string

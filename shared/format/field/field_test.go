@@ -101,12 +101,3 @@ func TestErrorsNameColumnAndKeyNeverTheValue(t *testing.T) {
 		}
 	}
 }
-
-func TestCountersAdd(t *testing.T) {
-	t.Parallel()
-	sum := field.Counters{Nulls: 1, Neutralised: 2, InvalidUTF8: 3}
-	sum.Add(field.Counters{Nulls: 10, Neutralised: 20, InvalidUTF8: 30})
-	if want := (field.Counters{Nulls: 11, Neutralised: 22, InvalidUTF8: 33}); sum != want {
-		t.Errorf("sum is %+v, want %+v", sum, want)
-	}
-}

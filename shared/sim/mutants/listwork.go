@@ -90,7 +90,7 @@ func byteMutants() []mutant {
 		one("an object that exists has failed", shard, `(e.Kind != job.Unknown && e.Code != "object_exists" && e.Code != "upload_missing")`,
 			`(e.Kind != job.Unknown)`),
 		one("any object under the key is adopted", shard, `if have.Bytes != want.Bytes || have.CRC64 != want.CRC64 {`, `if have.Bytes < 0 {`),
-		one("a resumed part has another number in its file", shard, `PartIndex: int(s.held.Unit().Progress.PartCount)`, `PartIndex: 0`),
+		one("a resumed part has another number in its file", shard, `Index: int(progress.PartCount)`, `Index: 0`),
 		one("every try publishes under a new key", finalize, `	if j.State == job.StateRunning {
 		if j, err`, `	if j.State == job.StateRunning || j.State == job.StatePublishing {
 		if j, err`),

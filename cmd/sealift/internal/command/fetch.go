@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -295,7 +296,7 @@ func (a *app) verify(ctx context.Context, path string, receipt []byte) error {
 	display := a.display()
 	defer display.Clear()
 	meter := meterBytes{app: a, display: display}
-	report, err := verify.File(patient{ctx, f}, receipt, func(have int64) { meter.show(have, info.Size()) })
+	report, err := verify.File(patient{io.NewSectionReader(f, 0, info.Size()), ctx}, receipt, func(have int64) { meter.show(have, info.Size()) })
 	display.Clear()
 	if err != nil {
 		return &ending{exit: exitOfVerify(err), code: "", err: err}
@@ -340,13 +341,14 @@ func (a *app) verified(path string, report verify.Report) error {
 
 // patient reads a file until the context is done.
 type patient struct {
+	*io.SectionReader
+
 	ctx context.Context
-	f   *os.File
 }
 
 func (p patient) Read(data []byte) (int, error) {
 	if p.ctx.Err() != nil {
 		return 0, context.Cause(p.ctx)
 	}
-	return p.f.Read(data)
+	return p.SectionReader.Read(data)
 }

@@ -56,7 +56,7 @@ func equal[T comparable](r *Report, name string, have, want T) {
 
 // File reads a whole file and compares it with its receipt. An error is a file that can't be read or a receipt that
 // can't be understood; a difference is in the report. progress is called with the bytes read so far and may be nil.
-func File(file io.Reader, receipt []byte, progress func(have int64)) (Report, error) {
+func File(file format.File, receipt []byte, progress func(have int64)) (Report, error) {
 	c, err := read(receipt)
 	if err != nil {
 		return Report{}, err
@@ -126,32 +126,11 @@ func read(text []byte) (contract, error) {
 	if c.snap, err = snapshot.Parse(compact.String()); err != nil {
 		return contract{}, fmt.Errorf("the receipt's snapshot can't be read: %w", err)
 	}
-	c.spec = spec(c.snap)
+	c.spec = pipeline.FileSpec(c.snap, 0)
 	if err := c.spec.Validate(); err != nil {
 		return contract{}, fmt.Errorf("the receipt's format can't be read: %w", err)
 	}
 	return c, nil
-}
-
-// spec is how the snapshot says that the file is written.
-func spec(s snapshot.Snapshot) format.Spec {
-	f := format.Spec{
-		Format: format.Name(s.Format.Type), Compression: format.Compression(s.Format.Compression),
-		Guard: s.Format.Guard, InvalidUTF8: format.InvalidRule(s.Format.InvalidUTF8),
-	}
-	if f.Format == format.CSV {
-		f.CSV = format.CSVOptions{LineEnd: s.Format.LineEnd, Header: s.Format.Header, BOM: s.Format.BOM, NullText: s.Format.Null}
-		if len(s.Format.Delimiter) == 1 {
-			f.CSV.Delimiter = s.Format.Delimiter[0]
-		}
-		if len(s.Format.Quote) == 1 {
-			f.CSV.Quote = s.Format.Quote[0]
-		}
-	}
-	for _, column := range s.Columns {
-		f.Columns = append(f.Columns, row.Column{Name: column.Name, Source: column.Name, Kind: column.Kind, Scale: -1})
-	}
-	return f
 }
 
 func (c contract) describe() string {
@@ -211,7 +190,8 @@ func (c contract) checkSegments(report *Report, sums *segmenter) {
 
 // segmenter sums up a stream as a whole and by segments while it is read.
 type segmenter struct {
-	r        io.Reader
+	format.File
+
 	progress func(int64)
 	bounds   []int64
 	sums     []sum
@@ -226,8 +206,8 @@ type sum struct {
 	crc64 checksum.CRC64
 }
 
-func newSegmenter(r io.Reader, segments []pipeline.ReceiptSegment, progress func(int64)) *segmenter {
-	s := &segmenter{r: r, progress: progress, sums: make([]sum, len(segments))}
+func newSegmenter(file format.File, segments []pipeline.ReceiptSegment, progress func(int64)) *segmenter {
+	s := &segmenter{File: file, progress: progress, sums: make([]sum, len(segments))}
 	for _, segment := range segments {
 		s.bounds = append(s.bounds, segment.Offset+segment.Bytes)
 	}
@@ -236,7 +216,7 @@ func newSegmenter(r io.Reader, segments []pipeline.ReceiptSegment, progress func
 
 // Read passes bytes through and remembers an error of the stream, so that it isn't taken for a fault of the content.
 func (s *segmenter) Read(data []byte) (int, error) {
-	n, err := s.r.Read(data)
+	n, err := s.File.Read(data)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -41,8 +42,7 @@ func published(t *testing.T, name, compression string) (file []byte, receipt pip
 		Files:   []pipeline.ReceiptFile{{Name: "orders"}}, Fidelity: map[string]int64{},
 	}
 	of := &receipt.Files[0]
-	var raw checksum.CRC32
-	rawBytes, hash := int64(0), uint64(0)
+	joiner, hash := format.NewJoiner(spec), uint64(0)
 	for s := range 2 {
 		part := write(t, spec, s)
 		segment := pipeline.ReceiptSegment{
@@ -54,12 +54,18 @@ func published(t *testing.T, name, compression string) (file []byte, receipt pip
 		}
 		of.Segments = append(of.Segments, segment)
 		file = append(file, part.Data...)
-		raw, rawBytes = raw.Combine(checksum.CRC32(part.RawCRC32), part.RawBytes), rawBytes+part.RawBytes
+		if err := joiner.Add(t.Context(), format.Piece{Number: s + 1, RawBytes: part.RawBytes, RawCRC32: part.RawCRC32}); err != nil {
+			t.Fatal(err)
+		}
 		of.Rows += part.Rows
 		hash += part.RowsHash
 		receipt.Fidelity["nulls"] += part.Counters.Nulls
 	}
-	file = append(file, format.Suffix(spec, uint32(raw), rawBytes)...)
+	suffix, err := joiner.Suffix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = append(file, suffix...)
 	of.Bytes, of.CRC64 = int64(len(file)), checksum.Sum64(file).Base64()
 	receipt.Rows, receipt.Bytes, receipt.RowsHash = of.Rows, of.Bytes, fmt.Sprintf("%016x", hash)
 	return file, receipt
@@ -215,12 +221,21 @@ func TestAFileThatCannotBeReadIsNoDifference(t *testing.T) {
 	t.Parallel()
 	file, receipt := published(t, "csv", "gzip")
 	broken := errors.New("the disk is gone")
-	_, err := verify.File(iotest.TimeoutReader(bytes.NewReader(file)), receipt.Encode(), nil)
+	_, err := verify.File(failing{bytes.NewReader(file), iotest.TimeoutReader(bytes.NewReader(file))}, receipt.Encode(), nil)
 	if err == nil {
 		t.Error("a reader that times out is no error")
 	}
-	_, err = verify.File(iotest.ErrReader(broken), receipt.Encode(), nil)
+	_, err = verify.File(failing{bytes.NewReader(file), iotest.ErrReader(broken)}, receipt.Encode(), nil)
 	if !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }
+
+// failing is a file whose bytes come from another reader.
+type failing struct {
+	*bytes.Reader
+
+	r io.Reader
+}
+
+func (f failing) Read(data []byte) (int, error) { return f.r.Read(data) }
