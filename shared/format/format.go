@@ -13,6 +13,7 @@ import (
 	"sealift/shared/format/field"
 	"sealift/shared/format/jsonl"
 	"sealift/shared/format/part"
+	"sealift/shared/format/xlsx"
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/row"
@@ -48,6 +49,7 @@ type Spec struct {
 	// Keys is how many key values follow the columns in each row of a batch; errors about a row name them.
 	Keys int
 	CSV  CSVOptions
+	XLSX XLSXOptions
 	// Guard neutralises spreadsheet formulas in text values (CSV only).
 	Guard bool
 	// InvalidUTF8 says what happens to text that isn't UTF-8.
@@ -69,6 +71,9 @@ const (
 
 // CSVOptions are RFC 4180's variables.
 type CSVOptions = csv.Options
+
+// XLSXOptions say how a workbook's columns look, and what becomes of text that no cell holds.
+type XLSXOptions = xlsx.Options
 
 // Counters count what the encoder did to values, for the receipt.
 type Counters = field.Counters
