@@ -105,8 +105,8 @@ func (r *reader) hex(field string, bits int) uint64 {
 
 func (r *reader) json(field string, into any) {
 	text := r.text(field)
-	if text == "" {
-		return
+	if text == "" || text == "null" {
+		return // as null would leave it
 	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		r.fail(field)

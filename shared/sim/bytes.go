@@ -17,7 +17,7 @@ const dueMax = limits.WakeGraceMax + time.Minute
 
 // stale holds that nobody but the attempt that owns a leased unit writes what the unit has done. Attempts are named after
 // their actors.
-func (p patrol) stale(s step, from, to job.UnitState) {
+func (p patrol) stale(s *step, from, to job.UnitState) {
 	if from != job.UnitLeased || p.actor == "" || onlyChanged(s, job.FieldDueAt, job.FieldDueBucket, "nudges") {
 		return
 	}
@@ -26,11 +26,18 @@ func (p patrol) stale(s step, from, to job.UnitState) {
 	if taken || staged {
 		return // others may do this, by generation
 	}
-	p.rule(strings.HasPrefix(text(s.old, "owner"), p.actor+"."), s, "a stale write of "+p.actor+" landed; the owner is "+text(s.old, "owner"))
+	if owner := text(s.old, "owner"); !owns(p.actor, owner) {
+		p.rule(false, s, "a stale write of "+p.actor+" landed; the owner is "+owner)
+	}
+}
+
+// owns reports whether the attempt is one of the actor's.
+func owns(actor, attempt string) bool {
+	return len(attempt) > len(actor) && attempt[len(actor)] == '.' && strings.HasPrefix(attempt, actor)
 }
 
 // durable holds that a checkpoint is never ahead of the bytes that the store has confirmed.
-func (p patrol) durable(s step, from, to job.UnitState) {
+func (p patrol) durable(s *step, from, to job.UnitState) {
 	parts, grown := number(s.next, "part_count"), number(s.next, "part_count") > number(s.old, "part_count")
 	ended := from != to && to == job.UnitDone
 	_, id, _ := job.ParseRowKey(s.write.Key)
@@ -54,8 +61,9 @@ func (p patrol) durable(s step, from, to job.UnitState) {
 		var size int64
 		for _, listed := range unit.Progress.Parts {
 			size += listed.Bytes
-			p.rule(open != nil && open.parts[listed.Number].ETag == listed.ETag && open.parts[listed.Number].Bytes == listed.Bytes, s,
-				"a checkpoint is ahead of the stored bytes: part "+strconv.FormatInt(listed.Number, 10))
+			if open == nil || open.parts[listed.Number].ETag != listed.ETag || open.parts[listed.Number].Bytes != listed.Bytes {
+				p.rule(false, s, "a checkpoint is ahead of the stored bytes: part "+strconv.FormatInt(listed.Number, 10))
+			}
 		}
 		p.rule(size == unit.Progress.Bytes, s, "a checkpoint counts other bytes than its parts have")
 	}
@@ -67,17 +75,18 @@ func (p patrol) durable(s step, from, to job.UnitState) {
 }
 
 // fencedOff holds that nobody has a lease any more when the clean-up of a job ends.
-func (p patrol) fencedOff(s step) {
+func (p patrol) fencedOff(s *step) {
 	for _, sk := range p.world.Ledger.state.order[s.write.Key.PK] {
 		_, unit, ok := job.ParseRowKey(job.RowKey{PK: s.write.Key.PK, SK: sk})
 		row := p.world.Ledger.state.byKey[job.RowKey{PK: s.write.Key.PK, SK: sk}]
-		p.rule(!ok || unit == "" || unit == job.CleanID || text(row, fieldState) != string(job.UnitLeased), s,
-			"a clean-up ended while "+unit+" is leased")
+		if ok && unit != "" && unit != job.CleanID && text(row, fieldState) == string(job.UnitLeased) {
+			p.rule(false, s, "a clean-up ended while "+unit+" is leased")
+		}
 	}
 }
 
 // sums holds that the job counts what its shards say.
-func (p patrol) sums(s step) {
+func (p patrol) sums(s *step) {
 	if number(s.next, "shards_done") == number(s.old, "shards_done") {
 		return
 	}
@@ -104,11 +113,13 @@ func (p patrol) sums(s step) {
 }
 
 // published holds that a job is published by the holder of its finalize unit, and that what it binds is there, whole.
-func (p patrol) published(s step, from, to job.State) {
+func (p patrol) published(s *step, from, to job.State) {
 	if from != to && (to == job.StatePublishing || to == job.StateCompleted) && p.actor != "" {
 		id, _, _ := job.ParseRowKey(s.write.Key)
 		holder := text(p.world.Ledger.state.byKey[job.UnitKey(id, job.FinalizeID)], "owner")
-		p.rule(strings.HasPrefix(holder, p.actor+"."), s, p.actor+" publishes and the holder is "+holder)
+		if !owns(p.actor, holder) {
+			p.rule(false, s, p.actor+" publishes and the holder is "+holder)
+		}
 	}
 	if from == to || to != job.StateCompleted {
 		return

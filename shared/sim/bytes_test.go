@@ -38,7 +38,9 @@ func TestThePoliceComparesTheLedgerWithTheStore(t *testing.T) {
 	}
 	fence := []job.Guard{{Field: "generation", Test: job.IsEqual, Values: []job.Value{int64(1)}}}
 	unitStep := func(next job.Fields) step {
-		return step{write: job.Write{Key: shardKey, Guards: fence}, old: leased, next: next}
+		s := step{write: job.Write{Key: shardKey, Guards: fence}, old: leased, next: next}
+		s.spell()
+		return s
 	}
 	running := row(jobKey, "state", "running", "version", int64(2), "shards", int64(2))
 	for _, test := range []struct {

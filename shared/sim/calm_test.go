@@ -34,7 +34,7 @@ func (l *life) play(before func()) {
 			before()
 			l.rest()
 		}
-		able, ready, late := l.able(), l.world.Queue.Ready(), l.arrived()
+		able, ready, late := l.able(), l.ready(), l.arrived()
 		due, sweeps := l.sweepDue()
 		switch {
 		case len(late) > 0:
@@ -293,7 +293,7 @@ func (l *life) checkAudit(j job.Job) {
 
 // checkMessages holds that every message that was ever sent is accounted for.
 func (l *life) checkMessages() {
-	sent, left := l.world.Queue.Sent(), len(l.world.Queue.Messages())
+	sent, left := l.world.Queue.Sent(), l.world.Queue.Len()
 	if n := l.tally; sent != n.acked+n.lost+n.buried+n.again+left || left > 0 {
 		l.breaks("messages do not add up: %d sent or copied, %+v, %d left", sent, n, left)
 	}

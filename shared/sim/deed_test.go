@@ -53,8 +53,7 @@ func (l *life) answer(p *parked) {
 	}
 	l.tally.deeds[d]++
 	entry := l.note(p.actor.name, "")
-	entry.call, entry.deed, entry.number = p.call, d, l.answers
-	seen := func(err error) { entry.err = err }
+	entry.call, entry.deed, entry.number = &p.call, d, l.answers
 	switch d {
 	case stall:
 		p.until = l.now().Add(holdUp)
@@ -82,7 +81,7 @@ func (l *life) answer(p *parked) {
 	if d == comeLate && p.late != nil {
 		l.send(p)
 	}
-	p.grant <- d.fault().Seen(seen)
+	p.grant <- d.fault().Seen(&entry.err)
 }
 
 func (d deed) fault() sim.Fault {
@@ -122,8 +121,14 @@ func (l *life) arrive(p *parked) {
 			break
 		}
 	}
-	l.note(p.actor.name, "what it sent arrives late").call = p.call
+	l.note(p.actor.name, "what it sent arrives late").call = &p.call
 	p.late()
+}
+
+// trace is what happened, to be written down only if somebody wants to read it.
+type trace struct {
+	full [][]line
+	last []line
 }
 
 // line is one thing that happened.
@@ -131,16 +136,23 @@ type line struct {
 	at     time.Time
 	who    string
 	what   string
-	call   sim.Call
+	call   *sim.Call
 	deed   deed
 	number int
 	err    error
 }
 
 func (l *life) note(who, what string) *line {
-	entry := &line{at: l.now(), who: who, what: what}
-	l.trace = append(l.trace, entry)
-	return entry
+	const block = 128
+	t := &l.trace
+	if len(t.last) == cap(t.last) {
+		if len(t.last) > 0 {
+			t.full = append(t.full, t.last)
+		}
+		t.last = make([]line, 0, block)
+	}
+	t.last = append(t.last, line{at: l.at, who: who, what: what})
+	return &t.last[len(t.last)-1]
 }
 
 // String is the line for people.
@@ -150,8 +162,8 @@ func (e *line) String() string {
 	if e.what != "" {
 		b.WriteString(e.what + " ")
 	}
-	if e.call.Method != "" {
-		fmt.Fprintf(&b, "%d %s.%s %s", e.number, e.call.Port, e.call.Method, e.call.Subject)
+	if e.call != nil {
+		fmt.Fprintf(&b, "%d %s.%s %s", e.number, e.call.Port, e.call.Method, e.call.About())
 	}
 	if e.deed != letItBe {
 		b.WriteString("  <- " + e.deed.String())
@@ -165,9 +177,11 @@ func (e *line) String() string {
 // story is the whole trace.
 func (l *life) story() string {
 	var b strings.Builder
-	for _, entry := range l.trace {
-		b.WriteString(entry.String())
-		b.WriteByte('\n')
+	for _, block := range append(l.trace.full, l.trace.last) {
+		for i := range block {
+			b.WriteString(block[i].String())
+			b.WriteByte('\n')
+		}
 	}
 	return b.String()
 }

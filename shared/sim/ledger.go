@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -29,8 +30,12 @@ var _ pipeline.Ledger = (*Ledger)(nil)
 type rows struct {
 	byKey map[job.RowKey]job.Fields
 	order map[string][]string
+	// alarms are the rows that are due some time, in no order: there are few.
+	alarms []alarm
 	// bound names, by object key, the completed job that delivers the object.
 	bound map[string]string
+	// steps is where a change is prepared, to be used again.
+	steps []step
 }
 
 // writesMax is the ledger's limit on the writes of one change.
@@ -40,6 +45,17 @@ func newLedger(w *World) *Ledger {
 	return &Ledger{world: w, state: &rows{
 		byKey: map[job.RowKey]job.Fields{}, order: map[string][]string{}, bound: map[string]string{},
 	}}
+}
+
+// Adopt takes over all rows of another ledger as they stand, so that many worlds can begin alike. It is no call of the
+// port.
+func (l *Ledger) Adopt(other *Ledger) {
+	maps.Copy(l.state.byKey, other.state.byKey)
+	for pk, order := range other.state.order {
+		l.state.order[pk] = slices.Clone(order)
+	}
+	l.state.alarms = append(l.state.alarms, other.state.alarms...)
+	maps.Copy(l.state.bound, other.state.bound)
 }
 
 // Lagging is a view of the same ledger for a caller whose estimate of the ledger's time is behind by that much.
@@ -58,16 +74,14 @@ func (l *Ledger) Now() time.Time {
 }
 
 // read and write make a call and note that the ledger has answered.
-func (l *Ledger) read(ctx context.Context, method, subject string, effect func() error) error {
-	return l.world.read(ctx, l.call(method, subject), func() error { l.hear(); return effect() })
+func (l *Ledger) read(ctx context.Context, method, of, subject string, effect func() error) error {
+	call := Call{Port: PortLedger, Method: method, Actor: l.actor, Subject: subject, Of: of}
+	return l.world.read(ctx, call, func() error { l.hear(); return effect() })
 }
 
 func (l *Ledger) write(ctx context.Context, method, subject string, effect func() error) error {
-	return l.world.write(ctx, l.call(method, subject), func() error { l.hear(); return effect() })
-}
-
-func (l *Ledger) call(method, subject string) Call {
-	return Call{Port: PortLedger, Method: method, Actor: l.actor, Subject: subject}
+	call := Call{Port: PortLedger, Method: method, Actor: l.actor, Subject: subject}
+	return l.world.write(ctx, call, func() error { l.hear(); return effect() })
 }
 
 func (l *Ledger) hear() {
@@ -90,34 +104,34 @@ func (s *rows) apply(w *World, actor string, change job.Change) error {
 	var refused map[int]job.Fields
 	for index, write := range change.Writes() {
 		row := s.byKey[write.Key]
-		if row == nil {
-			row = job.Fields{}
-		}
 		for _, guard := range write.Guards {
-			if !guard.Holds(row) {
-				if refused == nil {
-					refused = map[int]job.Fields{}
-				}
-				refused[index] = row
-				break
+			if guard.Holds(row) {
+				continue
 			}
+			if refused == nil {
+				refused = map[int]job.Fields{}
+			}
+			if refused[index] = row; row == nil {
+				refused[index] = job.Fields{}
+			}
+			break
 		}
 	}
 	if refused != nil {
 		return change.Judge(refused)
 	}
-	steps := make([]step, 0, len(change.Writes()))
+	s.steps = s.steps[:0]
 	for index, write := range change.Writes() {
 		old := s.byKey[write.Key]
 		next, err := written(write, old)
 		if err != nil {
 			return job.Errorf(job.Permanent, "ledger_invalid", "change %s, write %d: %w", change.Name(), index, err)
 		}
-		steps = append(steps, step{write: write, old: old, next: next})
+		s.steps = append(s.steps, step{write: write, old: old, next: next})
 	}
-	police(w, actor, change.Name(), steps)
-	for _, step := range steps {
-		if !step.write.Check {
+	police(w, actor, change.Name(), s.steps)
+	for i := range s.steps {
+		if step := &s.steps[i]; !step.write.Check {
 			s.put(step.write.Key, step.next)
 		}
 	}
@@ -131,6 +145,7 @@ func (s *rows) put(key job.RowKey, row job.Fields) {
 		s.order[key.PK] = slices.Insert(order, at, key.SK)
 	}
 	s.byKey[key] = row
+	s.arm(key, row)
 	if key.SK == "JOB" && row[fieldState] == string(job.StateCompleted) {
 		for _, field := range []string{"artifact_key", "artifact_receipt_key"} {
 			if object, ok := row[field].(string); ok && object != "" {
@@ -193,7 +208,6 @@ func wellFormed(change job.Change) error {
 	if len(writes) == 0 || len(writes) > writesMax {
 		return invalid("%d writes; one change holds 1 to %d", len(writes), writesMax)
 	}
-	seen := make(map[job.RowKey]bool, len(writes))
 	for index, write := range writes {
 		effects := len(write.Set) + len(write.Add) + len(write.Append) + len(write.Remove)
 		switch {
@@ -201,7 +215,7 @@ func wellFormed(change job.Change) error {
 			return invalid("write %d has no guard", index)
 		case write.Key.PK == "" || write.Key.SK == "":
 			return invalid("write %d has an empty key", index)
-		case seen[write.Key]:
+		case slices.ContainsFunc(writes[:index], func(other job.Write) bool { return other.Key == write.Key }):
 			return invalid("write %d is the second one of row %v", index, write.Key)
 		case write.Check && effects > 0:
 			return invalid("write %d is a check that writes", index)
@@ -210,7 +224,6 @@ func wellFormed(change job.Change) error {
 		case !write.Check && !write.Insert && effects == 0:
 			return invalid("write %d is an update that changes nothing", index)
 		}
-		seen[write.Key] = true
 	}
 	return nil
 }
@@ -218,7 +231,7 @@ func wellFormed(change job.Change) error {
 // Row reads one row; an absent one is empty.
 func (l *Ledger) Row(ctx context.Context, key job.RowKey) (job.Fields, error) {
 	row := job.Fields{}
-	err := l.read(ctx, "Row", key.PK+"|"+key.SK, func() error {
+	err := l.read(ctx, "Row", key.PK, key.SK, func() error {
 		if found := l.state.byKey[key]; found != nil {
 			row = found
 		}
@@ -230,7 +243,7 @@ func (l *Ledger) Row(ctx context.Context, key job.RowKey) (job.Fields, error) {
 // Rows reads up to span.Limit rows of one partition in the order of their sort keys.
 func (l *Ledger) Rows(ctx context.Context, span pipeline.Span) ([]job.Fields, error) {
 	var found []job.Fields
-	err := l.read(ctx, "Rows", span.PK+"|"+span.From, func() error {
+	err := l.read(ctx, "Rows", span.PK, span.From, func() error {
 		order := l.state.order[span.PK]
 		at := sort.SearchStrings(order, span.From)
 		for _, sk := range order[at:] {
@@ -249,35 +262,47 @@ func (l *Ledger) Rows(ctx context.Context, span pipeline.Span) ([]job.Fields, er
 // Due reads up to limit keys of rows of one bucket that are due at or before the time, earliest first.
 func (l *Ledger) Due(ctx context.Context, bucket string, at time.Time, limit int) ([]job.RowKey, error) {
 	var keys []job.RowKey
-	err := l.read(ctx, "Due", bucket, func() error {
+	err := l.read(ctx, "Due", "", bucket, func() error {
 		keys = l.state.due(bucket, at, limit)
 		return checkLimit("read due rows", limit)
 	})
 	return or(keys, err)
 }
 
+// alarm is a row that is due some time.
+type alarm struct {
+	key    job.RowKey
+	bucket string
+	millis int64
+}
+
+// arm notes when a row is due.
+func (s *rows) arm(key job.RowKey, row job.Fields) {
+	millis, due := row[job.FieldDueAt].(int64)
+	at := slices.IndexFunc(s.alarms, func(a alarm) bool { return a.key == key })
+	switch {
+	case due && at < 0:
+		s.alarms = append(s.alarms, alarm{key, text(row, job.FieldDueBucket), millis})
+	case due:
+		s.alarms[at] = alarm{key, text(row, job.FieldDueBucket), millis}
+	case at >= 0:
+		s.alarms = slices.Delete(s.alarms, at, at+1)
+	}
+}
+
 func (s *rows) due(bucket string, at time.Time, limit int) []job.RowKey {
-	type due struct {
-		key    job.RowKey
-		millis int64
-	}
-	var found []due
-	for key, row := range s.byKey {
-		millis, ok := row[job.FieldDueAt].(int64)
-		if ok && row[job.FieldDueBucket] == bucket && millis <= at.UnixMilli() {
-			found = append(found, due{key, millis})
+	var found []alarm
+	for _, a := range s.alarms {
+		if a.bucket == bucket && a.millis <= at.UnixMilli() {
+			found = append(found, a)
 		}
 	}
-	sort.Slice(found, func(i, j int) bool {
-		a, b := found[i], found[j]
-		if a.millis != b.millis {
-			return a.millis < b.millis
-		}
-		return a.key.PK < b.key.PK || a.key.PK == b.key.PK && a.key.SK < b.key.SK
+	slices.SortFunc(found, func(a, b alarm) int {
+		return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK))
 	})
 	keys := make([]job.RowKey, 0, min(max(limit, 0), len(found)))
-	for _, one := range found[:cap(keys)] {
-		keys = append(keys, one.key)
+	for _, a := range found[:cap(keys)] {
+		keys = append(keys, a.key)
 	}
 	return keys
 }
@@ -297,6 +322,7 @@ func (l *Ledger) Rewrite(key job.RowKey, field string, value job.Value) {
 		row = maps.Clone(row)
 		row[field] = value
 		l.state.byKey[key] = row
+		l.state.arm(key, row)
 	}
 }
 
@@ -304,9 +330,9 @@ func (l *Ledger) Rewrite(key job.RowKey, field string, value job.Value) {
 func (l *Ledger) NextDue() (at time.Time, ok bool) {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
-	for _, row := range l.state.byKey {
-		if millis, due := row[job.FieldDueAt].(int64); due && (!ok || millis < at.UnixMilli()) {
-			at, ok = time.UnixMilli(millis).UTC(), true
+	for _, a := range l.state.alarms {
+		if !ok || a.millis < at.UnixMilli() {
+			at, ok = time.UnixMilli(a.millis).UTC(), true
 		}
 	}
 	return at, ok
@@ -315,7 +341,7 @@ func (l *Ledger) NextDue() (at time.Time, ok bool) {
 // Recent reads up to limit of a tenant's job rows, newest first, that are older than the created key before.
 func (l *Ledger) Recent(ctx context.Context, tenantKey, before string, limit int) ([]job.Fields, error) {
 	var found []job.Fields
-	err := l.read(ctx, "Recent", tenantKey, func() error {
+	err := l.read(ctx, "Recent", "", tenantKey, func() error {
 		for _, row := range l.state.byKey {
 			created, _ := row[job.FieldCreated].(string)
 			if row[job.FieldTenantKey] == tenantKey && created != "" && (before == "" || created < before) {

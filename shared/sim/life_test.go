@@ -38,17 +38,28 @@ type life struct {
 	mu     sync.Mutex
 	parked []*parked
 	actors map[string]*actor
-	late   []*parked
 	bell   chan struct{}
+	// spare and grants are memory for calls to come.
+	spare  []parked
+	grants []chan sim.Fault
 
+	// at is the time, which stands still between two decisions.
+	at     time.Time
+	late   []*parked
 	active []*actor
 	born   int
+	// lists hold what may happen next, to be used again.
+	lists struct {
+		able, arrived []*parked
+		ready         []sim.Message
+		finished      []*actor
+	}
 	// id is the job, once a client has been told.
 	id      string
 	began   time.Time
 	answers int
 	swept   time.Time
-	trace   []*line
+	trace   trace
 	broken  []string
 	tally   tally
 	said    said
@@ -86,18 +97,27 @@ func newLife(s shape, seed uint64) *life {
 	}
 	zero := time.Now()
 	l.began = zero
+	start := simStart()
+	l.at = start
 	l.world = sim.New(sim.Options{
-		Gate: l.gate, Whole: true, PartBytesMin: simPartBytesMin,
-		Now: func() time.Time { return simStart().Add(time.Since(zero)) },
+		Start: start, Gate: l.gate, Whole: true, PartBytesMin: simPartBytesMin,
+		Now: func() time.Time { return start.Add(time.Since(zero)) },
 	})
-	operator := pipeline.Operator{Ledger: l.world.Ledger}
-	if _, err := operator.Apply(context.Background(), l.who, "orders", []byte(contract)); err != nil {
-		l.breaks("apply the definition: %v", err)
-	}
+	l.world.Ledger.Adopt(s.applied)
 	return l
 }
 
-func (l *life) now() time.Time { return l.world.Clock.Now() }
+// applied is a ledger in which the definition is applied, as every life finds it.
+func applied() *sim.Ledger {
+	world := sim.New(sim.Options{Start: simStart()})
+	who := policy.Principal{Tenant: "acme", Subject: "ana", Roles: []string{policy.RoleOperator}}
+	if _, err := (pipeline.Operator{Ledger: world.Ledger}).Apply(context.Background(), who, "orders", []byte(contract)); err != nil {
+		panic(err) // the definition is a constant
+	}
+	return world.Ledger
+}
+
+func (l *life) now() time.Time { return l.at }
 
 func (l *life) breaks(format string, args ...any) {
 	l.broken = append(l.broken, fmt.Sprintf(format, args...))
@@ -129,16 +149,15 @@ func (l *life) gate(ctx context.Context, call sim.Call, late func()) sim.Fault {
 		}
 		return sim.Refuse(job.Unknown)
 	}
-	p := &parked{actor: a, call: call, late: late, grant: make(chan sim.Fault, 1)}
-	if a.pace > 0 {
-		p.until = l.now().Add(a.pace)
-	}
-	l.parked = append(l.parked, p)
-	l.watch(a, call)
+	p := l.park(a, call, late)
+	l.watch(a, &p.call)
 	l.mu.Unlock()
 	l.ring()
 	select {
 	case fault := <-p.grant:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.grants = append(l.grants, p.grant)
 		return fault
 	case <-ctx.Done():
 		l.mu.Lock()
@@ -148,9 +167,30 @@ func (l *life) gate(ctx context.Context, call sim.Call, late func()) sim.Fault {
 	}
 }
 
+// park puts a call where it waits. The life is locked.
+func (l *life) park(a *actor, call sim.Call, late func()) *parked {
+	const block = 64
+	if len(l.spare) == 0 {
+		l.spare = make([]parked, block)
+	}
+	p := &l.spare[0]
+	l.spare = l.spare[1:]
+	p.actor, p.call, p.late = a, call, late
+	if last := len(l.grants) - 1; last >= 0 {
+		p.grant, l.grants = l.grants[last], l.grants[:last]
+	} else {
+		p.grant = make(chan sim.Fault, 1)
+	}
+	if a.pace > 0 {
+		p.until = l.world.Clock.Now().Add(a.pace)
+	}
+	l.parked = append(l.parked, p)
+	return p
+}
+
 // watch holds what a caller must have made sure of before it calls: no worker writes to the store unless its lease can
 // be proven, and none goes on reading for a job that has ended. The life is locked.
-func (l *life) watch(a *actor, call sim.Call) {
+func (l *life) watch(a *actor, call *sim.Call) {
 	if a.doing.on.Unit == "" || a.doing.on.Unit == job.PlanID {
 		return
 	}
@@ -159,7 +199,7 @@ func (l *life) watch(a *actor, call sim.Call) {
 		row := l.world.Ledger.Peek(job.UnitKey(a.doing.on.Job, a.doing.on.Unit))
 		owner, _ := row["owner"].(string)
 		until, _ := row["lease_until_ms"].(int64)
-		if !strings.HasPrefix(owner, a.name+".") || until <= l.now().UnixMilli() {
+		if !strings.HasPrefix(owner, a.name+".") || until <= l.world.Clock.Now().UnixMilli() {
 			l.breaks("%s writes to the store and can't prove its lease: %s", a.name, call)
 		}
 		if state := l.world.Ledger.Peek(job.UnitKey(a.doing.on.Job, job.CleanID))["state"]; state == string(job.UnitDone) {
@@ -187,6 +227,7 @@ func (l *life) ring() {
 func (l *life) rest() {
 	for woken := true; woken; {
 		synctest.Wait()
+		l.at = l.world.Clock.Now()
 		l.downgrade()
 		woken = l.reap()
 		for _, a := range l.active {
@@ -230,25 +271,32 @@ func (l *life) send(p *parked) {
 
 // arrived are the calls under way that may happen now.
 func (l *life) arrived() []*parked {
-	var arrived []*parked
+	arrived := l.lists.arrived[:0]
 	for _, p := range l.late {
-		if !p.until.After(l.now()) {
+		if !p.until.After(l.at) {
 			arrived = append(arrived, p)
 		}
 	}
+	l.lists.arrived = arrived
 	return arrived
 }
 
 // able are the calls that may be answered now.
 func (l *life) able() []*parked {
-	var able []*parked
-	now := l.now()
+	able := l.lists.able[:0]
 	for _, p := range l.parked {
-		if !p.until.After(now) && !p.actor.until.After(now) {
+		if !p.until.After(l.at) && !p.actor.until.After(l.at) {
 			able = append(able, p)
 		}
 	}
+	l.lists.able = able
 	return able
+}
+
+// ready are the messages that may be delivered now.
+func (l *life) ready() []sim.Message {
+	l.lists.ready = l.world.Queue.AppendReady(l.lists.ready[:0])
+	return l.lists.ready
 }
 
 // sleep lets time pass until the next thing can happen, or until somebody calls.
@@ -272,6 +320,7 @@ func (l *life) pass(by time.Duration) {
 	case <-l.bell:
 	case <-timer.C:
 	}
+	l.at = l.world.Clock.Now()
 }
 
 // next is when something can happen.
@@ -325,7 +374,7 @@ func later(a, b time.Time) time.Time {
 
 // quiet reports whether the job has ended and nobody has anything left to do.
 func (l *life) quiet() bool {
-	if l.id == "" || len(l.active) > 0 || len(l.late) > 0 || len(l.rewritten) > 0 || len(l.world.Queue.Messages()) > 0 {
+	if l.id == "" || len(l.active) > 0 || len(l.late) > 0 || len(l.rewritten) > 0 || l.world.Queue.Len() > 0 {
 		return false
 	}
 	due, some := l.world.Ledger.NextDue()

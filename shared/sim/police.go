@@ -31,7 +31,8 @@ type patrol struct {
 // police records every rule that the change breaks. The world is locked.
 func police(w *World, actor, change string, steps []step) {
 	p := patrol{world: w, actor: actor, change: change, steps: steps}
-	for _, s := range steps {
+	for i := range steps {
+		s := &steps[i]
 		if s.write.Check {
 			continue
 		}
@@ -51,21 +52,21 @@ func police(w *World, actor, change string, steps []step) {
 }
 
 // rule records a violation unless it holds.
-func (p patrol) rule(holds bool, s step, rule string) {
+func (p patrol) rule(holds bool, s *step, rule string) {
 	if !holds {
 		p.world.violate("%s of %s|%s: %s", p.change, s.write.Key.PK, s.write.Key.SK, rule)
 	}
 }
 
 // row holds the rules of every row.
-func (p patrol) row(s step) {
+func (p patrol) row(s *step) {
 	schema := int64(job.Schema)
 	if !s.write.Insert {
 		schema = max(schema, number(s.old, "schema")) // what a newer release wrote stays its row
 	}
 	p.rule(text(s.next, fieldState) == "" || number(s.next, "schema") == schema, s, "a row has a schema")
-	for field, value := range s.next {
-		if n, ok := value.(int64); ok && n < 0 && field != "rows_estimated" {
+	for field := range s.changed {
+		if number(s.next, field) < 0 && field != "rows_estimated" {
 			p.rule(false, s, "field "+field+" is below zero")
 		}
 	}
@@ -83,7 +84,7 @@ func (p patrol) row(s step) {
 }
 
 // job holds the rules of a job's row.
-func (p patrol) job(s step) {
+func (p patrol) job(s *step) {
 	from, to := job.State(text(s.old, fieldState)), job.State(text(s.next, fieldState))
 	grown := number(s.next, fieldVersion) - number(s.old, fieldVersion)
 	switch {
@@ -148,7 +149,7 @@ func jobLegal(from, to job.State) bool {
 }
 
 // unit holds the rules of a unit's row.
-func (p patrol) unit(s step, id string) {
+func (p patrol) unit(s *step, id string) {
 	from, to := job.UnitState(text(s.old, fieldState)), job.UnitState(text(s.next, fieldState))
 	restaged := s.write.Insert && s.old != nil
 	reused := id == job.CleanID && to == job.UnitPending
@@ -201,14 +202,14 @@ func unitLegal(from, to job.UnitState) bool {
 }
 
 // fenced reports whether the write carries the unit's generation, or only says that somebody looked.
-func (p patrol) fenced(s step) bool {
+func (p patrol) fenced(s *step) bool {
 	return onlyChanged(s, job.FieldDueAt, job.FieldDueBucket, "nudges") || slices.ContainsFunc(s.write.Guards, func(guard job.Guard) bool {
 		return guard.Field == fieldGeneration && guard.Test == job.IsEqual
 	})
 }
 
 // due holds the rule that every unfinished row says when somebody must look at it, and no finished one does.
-func (p patrol) due(s step, unfinished bool) {
+func (p patrol) due(s *step, unfinished bool) {
 	if unfinished {
 		p.rule(number(s.next, job.FieldDueAt) > 0 && text(s.next, job.FieldDueBucket) == job.DueBucket(s.write.Key), s,
 			"an unfinished row is due some time")
@@ -223,7 +224,7 @@ func (p patrol) due(s step, unfinished bool) {
 }
 
 // recorded reports whether the change inserts the audit event of the job's new version.
-func (p patrol) recorded(s step) bool {
+func (p patrol) recorded(s *step) bool {
 	id, _, _ := job.ParseRowKey(s.write.Key)
 	want := job.EventKey(id, number(s.next, fieldVersion), "")
 	return slices.ContainsFunc(p.steps, func(other step) bool { return other.write.Insert && other.write.Key == want })
@@ -232,36 +233,65 @@ func (p patrol) recorded(s step) bool {
 // shardsEnded counts the shards that the change ends as done.
 func (p patrol) shardsEnded() int64 {
 	var ended int64
-	for _, s := range p.steps {
+	for i := range p.steps {
+		s := &p.steps[i]
+		if text(s.next, fieldState) != string(job.UnitDone) || text(s.old, fieldState) == string(job.UnitDone) {
+			continue
+		}
 		_, unit, _ := job.ParseRowKey(s.write.Key)
-		if _, shard := job.ShardNumber(unit); shard && text(s.old, fieldState) != string(job.UnitDone) &&
-			text(s.next, fieldState) == string(job.UnitDone) {
+		if _, shard := job.ShardNumber(unit); shard {
 			ended++
 		}
 	}
 	return ended
 }
 
-func onlyChanged(s step, fields ...string) bool {
-	for field, value := range s.next {
-		if was, had := s.old[field]; had && same(was, value) || slices.Contains(fields, field) {
-			continue
-		}
-		return false
-	}
-	for field := range s.old {
-		if _, kept := s.next[field]; !kept && !slices.Contains(fields, field) {
+// onlyChanged reports whether the write changes no other field than these.
+func onlyChanged(s *step, fields ...string) bool {
+	for field := range s.changed {
+		if !slices.Contains(fields, field) {
 			return false
 		}
 	}
 	return true
 }
 
+// changed yields the fields that the write changes.
+func (s *step) changed(yield func(field string) bool) {
+	differ := func(field string) bool {
+		was, had := s.old[field]
+		is, has := s.next[field]
+		return had != has || !same(was, is)
+	}
+	for _, list := range [...][]job.Field{s.write.Set, s.write.Add, s.write.Append} {
+		for i := range list {
+			if differ(list[i].Name) && !yield(list[i].Name) {
+				return
+			}
+		}
+	}
+	for _, field := range s.write.Remove {
+		if differ(field) && !yield(field) {
+			return
+		}
+	}
+	if !s.write.Insert {
+		return
+	}
+	for field := range s.old {
+		if _, kept := s.next[field]; !kept && !yield(field) {
+			return
+		}
+	}
+}
+
 func same(a, b job.Value) bool {
-	listA, isList := a.([]string)
-	listB, alsoList := b.([]string)
-	if isList || alsoList {
-		return isList && alsoList && slices.Equal(listA, listB)
+	if list, ok := a.([]string); ok {
+		other, also := b.([]string)
+		return also && slices.Equal(list, other)
+	}
+	if _, ok := b.([]string); ok {
+		return false
 	}
 	return a == b
 }

@@ -21,6 +21,18 @@ func dueRow(key job.RowKey, more ...any) job.Fields {
 	return testRow(append([]any{job.FieldDueAt, int64(1000), job.FieldDueBucket, job.DueBucket(key)}, more...)...)
 }
 
+// spell makes the write say what the rows differ in.
+func (s *step) spell() {
+	for name, value := range s.next {
+		s.write.Set = append(s.write.Set, job.Field{Name: name, Value: value})
+	}
+	for name := range s.old {
+		if _, kept := s.next[name]; !kept {
+			s.write.Remove = append(s.write.Remove, name)
+		}
+	}
+}
+
 // TestThePoliceKnowsEveryRule breaks one rule at a time with writes that package job never builds.
 func TestThePoliceKnowsEveryRule(t *testing.T) {
 	t.Parallel()
@@ -111,6 +123,9 @@ func TestThePoliceKnowsEveryRule(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			world := New(Options{})
+			for i := range test.steps {
+				test.steps[i].spell()
+			}
 			police(world, "", "test", test.steps)
 			violations := world.Violations()
 			found := false

@@ -39,7 +39,7 @@ type Message struct {
 
 // Send puts a message under way. Clean-up has no queue.
 func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, delay time.Duration) error {
-	call := Call{Port: PortQueue, Method: "Send", Actor: q.actor, Subject: pointer.Job + "/" + pointer.Unit}
+	call := Call{Port: PortQueue, Method: "Send", Actor: q.actor, Subject: pointer.Unit, Of: pointer.Job}
 	return q.world.write(ctx, call, func() error {
 		decoded, err := job.DecodePointer(pointer.Encode())
 		if err != nil {
@@ -70,17 +70,36 @@ func (q *Queue) Messages() []Message {
 	return slices.Clone(q.messages)
 }
 
+// Len is how many messages are under way.
+func (q *Queue) Len() int {
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	return len(q.messages)
+}
+
 // Ready are the messages that may be delivered now, in the order in which they were sent.
-func (q *Queue) Ready() []Message {
+func (q *Queue) Ready() []Message { return q.AppendReady(nil) }
+
+// AppendReady appends the messages that may be delivered now, in the order in which they were sent.
+func (q *Queue) AppendReady(ready []Message) []Message {
 	now := q.world.Clock.Now()
-	return slices.DeleteFunc(q.Messages(), func(m Message) bool { return m.Due.After(now) })
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	for i := range q.messages {
+		if !q.messages[i].Due.After(now) {
+			ready = append(ready, q.messages[i])
+		}
+	}
+	return ready
 }
 
 // Next is the time at which the next message becomes ready; ok is false when there is none.
 func (q *Queue) Next() (at time.Time, ok bool) {
-	for _, message := range q.Messages() {
-		if !ok || message.Due.Before(at) {
-			at, ok = message.Due, true
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	for i := range q.messages {
+		if due := q.messages[i].Due; !ok || due.Before(at) {
+			at, ok = due, true
 		}
 	}
 	return at, ok

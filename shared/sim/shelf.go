@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -66,7 +67,7 @@ func (s *Store) Uploads(
 			}
 		}
 		slices.SortFunc(found, func(a, b pipeline.StoredUpload) int {
-			return strings.Compare(a.Key+"\x00"+a.ID, b.Key+"\x00"+b.ID)
+			return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.ID, b.ID))
 		})
 		found = found[:min(limit, len(found))]
 		return nil

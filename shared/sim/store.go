@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"sealift/shared/checksum"
@@ -90,6 +89,10 @@ func (s *Store) call(method, subject string) Call {
 	return Call{Port: PortStore, Method: method, Actor: s.actor, Subject: subject}
 }
 
+func (s *Store) partCall(method, key string, number int64) Call {
+	return Call{Port: PortStore, Method: method, Actor: s.actor, Subject: key, Part: number}
+}
+
 func refusal(code, format string, args ...any) error {
 	return job.Errorf(job.Permanent, code, format, args...)
 }
@@ -127,7 +130,7 @@ func (s *Store) CreateUpload(ctx context.Context, object pipeline.NewObject) (id
 func (s *Store) PutPart(ctx context.Context, to job.Upload, number int64, data []byte, crc64 uint64) (string, error) {
 	data = slices.Clone(data)
 	var made job.Part
-	err := s.world.write(ctx, s.call("PutPart", partSubject(to.Key, number)), func() error {
+	err := s.world.write(ctx, s.partCall("PutPart", to.Key, number), func() error {
 		u, err := s.open("put part", to)
 		if err != nil {
 			return err
@@ -142,11 +145,9 @@ func (s *Store) PutPart(ctx context.Context, to job.Upload, number int64, data [
 	return or(made.ETag, err)
 }
 
-func partSubject(key string, number int64) string { return key + "#" + strconv.FormatInt(number, 10) }
-
 // CopyPart writes one part from bytes of another object.
 func (s *Store) CopyPart(ctx context.Context, to job.Upload, number int64, from pipeline.Slice) (made job.Part, err error) {
-	err = s.world.write(ctx, s.call("CopyPart", partSubject(to.Key, number)), func() error {
+	err = s.world.write(ctx, s.partCall("CopyPart", to.Key, number), func() error {
 		u, err := s.open("copy part", to)
 		if err != nil {
 			return err

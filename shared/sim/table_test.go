@@ -8,6 +8,7 @@ import (
 	"sealift/shared/format"
 	"sealift/shared/pipeline"
 	"sealift/shared/row"
+	"sealift/shared/sim"
 	"sealift/shared/snapshot"
 	"sealift/shared/source"
 )
@@ -43,19 +44,26 @@ type shape struct {
 	name   string
 	shards []int
 	format snapshot.FormatRequest
+	// applied is a ledger in which the definition is applied.
+	applied *sim.Ledger
 }
 
 func shapes() []shape {
 	csv := snapshot.FormatRequest{Type: "csv", Compression: "none"}
-	return []shape{
-		{"several parts, empty, small", []int{23, 0, 3}, csv},
-		{"small, large, small", []int{2, 40, 1}, csv},
-		{"small before large", []int{3, 30}, csv},
-		{"empty", []int{0}, csv},
-		{"nothing but small", []int{1, 0, 2, 1}, snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
-		{"large and large", []int{18, 17}, snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
-		{"packed", []int{60, 4}, snapshot.FormatRequest{Type: "csv", Compression: "gzip"}},
+	all := []shape{
+		{name: "several parts, empty, small", shards: []int{23, 0, 3}, format: csv},
+		{name: "small, large, small", shards: []int{2, 40, 1}, format: csv},
+		{name: "small before large", shards: []int{3, 30}, format: csv},
+		{name: "empty", shards: []int{0}, format: csv},
+		{name: "nothing but small", shards: []int{1, 0, 2, 1}, format: snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
+		{name: "large and large", shards: []int{18, 17}, format: snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
+		{name: "packed", shards: []int{60, 4}, format: snapshot.FormatRequest{Type: "csv", Compression: "gzip"}},
 	}
+	begin := applied()
+	for i := range all {
+		all[i].applied = begin
+	}
+	return all
 }
 
 // gap is how many ids belong to one shard, whether there are rows or not.

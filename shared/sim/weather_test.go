@@ -128,7 +128,7 @@ func (l *life) rough(w *weather) {
 // turn is one thing that happens.
 func (l *life) turn(w *weather) {
 	roll := l.random.IntN(100)
-	able, ready, late := l.able(), l.world.Queue.Ready(), l.arrived()
+	able, ready, late := l.able(), l.ready(), l.arrived()
 	due, sweeps := l.sweepDue()
 	below := 0
 	happens := func(percent int) bool {

@@ -12,6 +12,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,8 +119,12 @@ type Call struct {
 	Method string
 	// Actor is who calls: the name given to World.Actor, or nobody.
 	Actor string
-	// Subject is what the call is about: the change's name, the row's key, the object's key, the message's pointer.
+	// Subject is what the call is about: the change's name, the row's sort key, the object's key, the message's unit. Of
+	// is what that is part of, if anything: the row's partition, the message's job.
 	Subject string
+	Of      string
+	// Part is the number of an object's part, 0 for other calls.
+	Part int64
 	// Number counts the world's calls from 1.
 	Number int
 
@@ -131,7 +136,19 @@ func (c Call) Writes() bool { return c.writes }
 
 // String renders the call for the log of a failing seed.
 func (c Call) String() string {
-	return fmt.Sprintf("%d %s.%s(%s)", c.Number, c.Port, c.Method, c.Subject)
+	return fmt.Sprintf("%d %s.%s(%s)", c.Number, c.Port, c.Method, c.About())
+}
+
+// About is what the call is about, whole.
+func (c Call) About() string {
+	about := c.Subject
+	if c.Of != "" {
+		about = c.Of + "|" + about
+	}
+	if c.Part > 0 {
+		about += "#" + strconv.FormatInt(c.Part, 10)
+	}
+	return about
 }
 
 // Fault is what happens to a call; the zero value is nothing.
@@ -139,7 +156,7 @@ type Fault struct {
 	refuse  job.Kind
 	lose    bool
 	abandon bool
-	seen    func(error)
+	seen    *error
 }
 
 // Gate holds a caller back until its call may be answered, and decides how. late is what the call does to the world, nil
@@ -150,9 +167,9 @@ type Gate func(ctx context.Context, call Call, late func()) Fault
 // Abandon is the fault of a caller that gave up waiting: its context has ended.
 func Abandon() Fault { return Fault{abandon: true} }
 
-// Seen is the same fault, and tells what the caller was answered.
-func (f Fault) Seen(seen func(error)) Fault {
-	f.seen = seen
+// Seen is the same fault, and writes down what the caller was answered.
+func (f Fault) Seen(into *error) Fault {
+	f.seen = into
 	return f
 }
 
@@ -211,7 +228,7 @@ func (w *World) write(ctx context.Context, call Call, effect func() error) error
 		err = job.Errorf(job.Unknown, codeOf(call.Port, job.Unknown), "the simulation loses the answer of %s.%s", call.Port, call.Method)
 	}
 	if fault.seen != nil {
-		fault.seen(err)
+		*fault.seen = err
 	}
 	return err
 }
@@ -228,7 +245,7 @@ func (w *World) read(ctx context.Context, call Call, effect func() error) error 
 		err = job.Errorf(job.Transient, codeOf(call.Port, job.Transient), "the simulation loses the answer of %s.%s", call.Port, call.Method)
 	}
 	if fault.seen != nil {
-		fault.seen(err)
+		*fault.seen = err
 	}
 	return err
 }

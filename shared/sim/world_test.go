@@ -119,7 +119,7 @@ func TestTheHookSeesEveryCallInOrderAndMayMoveTheWorld(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := strings.TrimPrefix(key.PK, "JOB#")
-	want := []string{"1 ledger.Apply(create)", "2 ledger.Row(JOB#" + id + "|JOB)", "3 queue.Send(" + pointer().Job + "/plan)"}
+	want := []string{"1 ledger.Apply(create)", "2 ledger.Row(JOB#" + id + "|JOB)", "3 queue.Send(" + pointer().Job + "|plan)"}
 	if diff := cmp.Diff(want, calls); diff != "" || world.Calls() != 3 {
 		t.Errorf("calls (-want +have):\n%s", diff)
 	}
