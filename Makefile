@@ -7,7 +7,7 @@ FUNCTIONS := create query cancel plan-shards process-shard finalize sign-downloa
 SOURCES := $(shell find cmd functions shared localstack -name '*.go' 2>/dev/null) go.mod go.sum localstack/go.mod localstack/go.sum
 export CGO_ENABLED ?= 0
 
-.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench-localstack golden clean sim sim-long mutants
+.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench bench-localstack golden clean sim sim-long mutants
 
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ test-aws: build ## Test AWS's rules against the embedded cloud, or ENDPOINT=URL,
 test-aws-moto: ## The same against moto, an emulator of other authors; localstack/differences.md says who is right.
 	@infra/setup.sh crosscheck
 	@localstack/awstest/moto.sh
+
+bench: build ## Measure exports beside other tools on N=2000000 rows, and draw bench/bench.svg; takes half an hour, ARGS=… are bench's options.
+	@infra/setup.sh bench
+	@cd bench && go run . -rows $(or $(N),2000000) -picture bench.svg $(ARGS)
 
 bench-localstack: build ## Measure the embedded cloud's speed and size.
 	@cd localstack && go run ./bench

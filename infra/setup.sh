@@ -5,12 +5,14 @@
 #   infra/setup.sh tests    what `make test` and `make demo` need
 #   infra/setup.sh lint     what `make lint` and `make check` need
 #   infra/setup.sh crosscheck  what `make test-aws-moto` needs
+#   infra/setup.sh bench    what `make bench` needs, and the programs it measures beside Sealift
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools="$PWD/.tools"
 golangci_version=v2.15.0
 cfn_lint_version=1.51.0
 moto_version=5.2.5
+duckdb_version=2.0.1
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
@@ -72,9 +74,29 @@ crosscheck() {
   ln -sfn "moto-$moto_version" "$tools/moto"
 }
 
+# A program that can't be had is missing in the benchmark's table; only PostgreSQL is needed.
+bench() {
+  local pair
+  for pair in 'pigz pigz' 'mariadbd mariadb-server-core' 'mariadb-dump mariadb-client' 'mydumper mydumper'; do
+    # shellcheck disable=SC2086
+    (packages $pair) || echo "setup: no ${pair#* }; the benchmark goes on without it" >&2
+  done
+  if [ ! -x "$tools/duckdb-$duckdb_version/bin/python" ]; then
+    echo "setup: installing duckdb $duckdb_version" >&2
+    { { python3 -c 'import ensurepip' 2>/dev/null || packages ensurepip python3-venv; } && python3 -m venv "$tools/duckdb-$duckdb_version" &&
+      "$tools/duckdb-$duckdb_version/bin/pip" install -q --disable-pip-version-check "duckdb==$duckdb_version"; } || {
+      rm -rf "$tools/duckdb-$duckdb_version"
+      echo "setup: no duckdb; the benchmark goes on without it" >&2
+      return 0
+    }
+  fi
+  ln -sfn "duckdb-$duckdb_version" "$tools/duckdb"
+}
+
 case "${1:-}" in
   tests) tests ;;
   lint) packages python3 python3 git git; lint ;;
   crosscheck) packages python3 python3 curl curl; crosscheck ;;
-  *) echo "usage: infra/setup.sh tests|lint|crosscheck" >&2; exit 2 ;;
+  bench) tests; bench ;;
+  *) echo "usage: infra/setup.sh tests|lint|crosscheck|bench" >&2; exit 2 ;;
 esac
