@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests, checks and demo need and this machine lacks: PostgreSQL's server programs, the zip tools that
-# prove files readable, and, when asked for, the linters. Safe to run again; quick when nothing is missing.
+# Installs what the tests, checks and demo need and this machine lacks: PostgreSQL's and MariaDB's server programs, the
+# zip tools that prove files readable, and, when asked for, the linters. Safe to run again; quick when nothing is missing.
 #
 #   infra/setup.sh tests    what `make test` and `make demo` need
 #   infra/setup.sh lint     what `make lint` and `make check` need
@@ -41,10 +41,17 @@ postgres_programs() {
   command -v initdb >/dev/null 2>&1 || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
 }
 
+mariadb_programs() {
+  command -v mariadb-install-db >/dev/null 2>&1 && { command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ]; }
+}
+
 tests() {
   packages gzip gzip zstd zstd python3 python3 git git
   postgres_programs || packages initdb postgresql
   postgres_programs || { echo "setup: PostgreSQL's initdb is still missing; install the package postgresql." >&2; exit 1; }
+  # The core package holds the server's programs and no service that could start.
+  mariadb_programs || packages mariadb-install-db mariadb-server-core
+  mariadb_programs || { echo "setup: MariaDB's mariadbd or mariadb-install-db is still missing; install the package mariadb-server-core." >&2; exit 1; }
 }
 
 lint() {

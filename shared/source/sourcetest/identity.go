@@ -63,7 +63,9 @@ func identityCases() []testCase {
 		})},
 		{"another column took the name", changed("orders", true, run(rename...))},
 		{"the view was replaced", changed("seen", true, run("DROP VIEW seen", createView+" WHERE id > 0"))},
-		{"the view was created again", changed("seen", true, run("DROP VIEW seen", createView))},
+		{"the view was created again", func(t *testing.T, f Fixture) {
+			changed("seen", !f.AlikeViews, run("DROP VIEW seen", createView))(t, f)
+		}},
 		{"other conditions change nothing", otherConditions},
 		{"a closed source has none", closedIdentity},
 	}

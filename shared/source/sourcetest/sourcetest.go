@@ -32,6 +32,19 @@ type Fixture struct {
 	Drop, Rename, Retype func(tb testing.TB, table Table, column string)
 	// Exec runs statements of plain SQL on the writing side.
 	Exec func(tb testing.TB, statements ...string)
+	// Gives is the canonical text in which a value comes back, where the source's types change its spelling, as a scale
+	// does; ok is false for a value that no type holds. Nil means that every value comes back as it was.
+	Gives func(kind row.Kind, canonical string) (text string, ok bool)
+	// AlikeViews says that the source can't tell a view from one of the same text that took its place.
+	AlikeViews bool
+}
+
+// gives is Gives, whether or not it is set.
+func (f Fixture) gives(kind row.Kind, canonical string) (text string, ok bool) {
+	if f.Gives == nil {
+		return canonical, true
+	}
+	return f.Gives(kind, canonical)
 }
 
 // Table is what a fixture creates. Its first column is the tenant.

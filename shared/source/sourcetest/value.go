@@ -65,8 +65,10 @@ func exactValues(t *testing.T, f Fixture) {
 		row.JSON:     {`{"a": [1, "二", null]}`, `"text"`, `null`},
 		row.Bytes:    {"\x00\x01\xff", "", "\\x41", "plain"},
 	}
+	returned := map[row.Kind][]string{}
 	for _, kind := range row.Kinds() {
 		table.Columns = append(table.Columns, Column{Name: "v_" + string(kind), Kind: kind, Null: true})
+		values[kind], returned[kind] = held(f, kind, values[kind])
 	}
 	f.Create(t, table)
 	var rows []Row
@@ -76,8 +78,7 @@ func exactValues(t *testing.T, f Fixture) {
 		text := []string{at(i), strconv.Itoa(i)}
 		for _, kind := range row.Kinds() {
 			if i < len(values[kind]) {
-				value, _ := values[kind][i].(string)
-				r, text = append(r, value), append(text, value)
+				r, text = append(r, values[kind][i]), append(text, returned[kind][i])
 			} else {
 				r, text = append(r, nil), append(text, "NULL")
 			}
@@ -86,6 +87,20 @@ func exactValues(t *testing.T, f Fixture) {
 	}
 	f.Insert(t, table, rows)
 	wantRows(t, readRange(t, open(t, f), table.query(), row.Range{}, plenty()), want)
+}
+
+// held are the values that the source's types hold, and the text in which each comes back; NULL comes back as "NULL".
+func held(f Fixture, kind row.Kind, values []any) (stored []any, returned []string) {
+	for _, value := range values {
+		text, ok := "NULL", true
+		if canonical, isText := value.(string); isText {
+			text, ok = f.gives(kind, canonical)
+		}
+		if ok {
+			stored, returned = append(stored, value), append(returned, text)
+		}
+	}
+	return stored, returned
 }
 
 // zones covers the clock changes of New York in 2026, a half-hour zone, and offsets with seconds, whose instant stays
@@ -98,12 +113,16 @@ func zones(t *testing.T, f Fixture) {
 		"1900-12-31T15:54:16Z", "1880-01-01T00:00:00.25Z",
 	}
 	var rows []Row
+	var stored []int
 	for i, instant := range instants {
-		rows = append(rows, Row{"acme", at(i), strconv.Itoa(i), instant})
+		if _, ok := f.gives(row.Timestamp, instant); ok {
+			stored = append(stored, i)
+			rows = append(rows, Row{"acme", at(i), strconv.Itoa(i), instant})
+		}
 	}
 	f.Insert(t, table, rows)
 	src := open(t, f)
-	for zone, want := range map[string][]string{
+	for zone, all := range map[string][]string{
 		"UTC": instants,
 		"Asia/Shanghai": {
 			"2026-03-08T14:59:59.999999+08:00", "2026-03-08T15:00:00+08:00", "2026-11-01T13:30:00+08:00", "2026-11-01T14:30:00+08:00",
@@ -118,6 +137,10 @@ func zones(t *testing.T, f Fixture) {
 			"1900-12-31T21:15:16+05:21", "1880-01-01T05:21:00.25+05:21",
 		},
 	} {
+		var want []string
+		for _, i := range stored {
+			want = append(want, all[i])
+		}
 		q := table.query()
 		q.Zone = zone
 		var got []string
@@ -131,12 +154,8 @@ func zones(t *testing.T, f Fixture) {
 func nullsFirst(t *testing.T, f Fixture) {
 	values := make([]any, 12)
 	values[11] = "1.50"
-	want := make([]string, 12)
-	for i := range want {
-		want[i] = "NULL"
-	}
-	want[11] = "1.50"
-	wantColumn(t, readColumn(t, f, row.Decimal, "UTC", values...), want...)
+	stored, want := held(f, row.Decimal, values)
+	wantColumn(t, readColumn(t, f, row.Decimal, "UTC", stored...), want...)
 }
 
 func textKeys(t *testing.T, f Fixture) {

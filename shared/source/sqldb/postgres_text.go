@@ -91,6 +91,12 @@ func (s *postgresSource) filter(b *builder, f row.Filter) (string, error) {
 	})
 }
 
+func (s *postgresSource) hint() string { return "" }
+
+func (s *postgresSource) rowValues(left, right []string, op string) string {
+	return sqlRowValues(left, right, op)
+}
+
 // hexText is bytea's text form.
 func hexText(value string) string {
 	const hexDigits = "0123456789abcdef"

@@ -43,6 +43,10 @@ type dialect interface {
 	time(b *builder, op, canonical string) (string, error)
 	// filter is the condition of one filter.
 	filter(b *builder, f row.Filter) (string, error)
+	// hint follows the table's name, "" where the database finds the key's index by itself.
+	hint() string
+	// rowValues compares row values column by column, as "left op right" does in SQL; op is <, <=, > or >=.
+	rowValues(left, right []string, op string) string
 }
 
 // keyBound is one side of a range of keys; its key may be a prefix of the whole key.
@@ -107,7 +111,7 @@ func selectKeyset(d dialect, q *row.Query, fields string, descending bool, limit
 	if err := b.conditions(s); err != nil {
 		return statement{}, err
 	}
-	text := "SELECT " + fields + " FROM " + quoteTable(q.Table) + " AS t WHERE " + strings.Join(b.where, " AND ")
+	text := "SELECT " + fields + " FROM " + quoteTable(q.Table) + " AS t" + d.hint() + " WHERE " + strings.Join(b.where, " AND ")
 	if limit > 0 {
 		terms := make([]string, len(q.Key))
 		for i, column := range q.Key {
@@ -197,7 +201,12 @@ func (b *builder) keyBound(bound keyBound, op string, skip int) (string, error) 
 	if !bound.strict {
 		op += "="
 	}
-	return rowValue(left) + " " + op + " " + rowValue(right), nil
+	return b.dialect.rowValues(left, right, op), nil
+}
+
+// sqlRowValues compares row values as the SQL standard writes it.
+func sqlRowValues(left, right []string, op string) string {
+	return rowValue(left) + " " + op + " " + rowValue(right)
 }
 
 func rowValue(items []string) string {

@@ -1,4 +1,4 @@
-// Package sqldb owns reading rows from SQL databases: SQLite files and PostgreSQL servers. Every statement it sends is
+// Package sqldb owns reading rows from SQL databases: SQLite files, PostgreSQL, MySQL and MariaDB servers. Every statement it sends is
 // a bounded, read-only keyset query that carries the tenant, the business time, the range, the cursor and the total
 // order; there is no OFFSET and no full count. It never writes and holds one connection per Open.
 //
@@ -26,8 +26,8 @@
 // gives a float64 and nothing else. What isn't of a column's kind ends the export with the row's number and key, also
 // where a filter would have to judge it; the kinds are listed at appendSQLite.
 //
-// Start reading at Open, then query.go (the text of every statement) and plan.go; sqlite*.go and postgres*.go are the
-// two dialects. It imports row, job, limits, source and the two drivers.
+// Start reading at Open, then query.go (the text of every statement) and plan.go; sqlite*.go, postgres*.go and
+// mysql*.go are the dialects. It imports row, job, limits, source and the drivers.
 package sqldb
 
 import (
@@ -49,7 +49,8 @@ const (
 )
 
 // Open connects to the database that dsn names: "sqlite:///absolute/path.db", "sqlite:relative.db" or
-// "postgres://user:password@host:port/database?sslmode=verify-full". No error repeats dsn.
+// "postgres://user:password@host:port/database?sslmode=verify-full", and the same with mysql or mariadb as its scheme. No
+// error repeats dsn.
 func Open(ctx context.Context, dsn string) (source.Source, error) {
 	scheme, rest, found := strings.Cut(dsn, ":")
 	if !found {
@@ -60,12 +61,14 @@ func Open(ctx context.Context, dsn string) (source.Source, error) {
 		return openSQLite(ctx, rest)
 	case "postgres", "postgresql":
 		return openPostgres(ctx, dsn)
+	case "mysql", "mariadb":
+		return openMySQL(ctx, dsn)
 	}
-	return nil, badDSN("has a scheme other than sqlite and postgres")
+	return nil, badDSN("has a scheme other than sqlite, postgres, mysql and mariadb")
 }
 
 func badDSN(fault string) error {
 	return job.Errorf(job.Permanent, "source_dsn_invalid", "the connection string of the source %s; write "+
-		"sqlite:///absolute/path.db or postgres://user:password@host:port/database?sslmode=verify-full, "+
-		"special characters percent-encoded", fault)
+		"sqlite:///absolute/path.db, or postgres://user:password@host:port/database?sslmode=verify-full, the same with mysql:// "+
+		"or mariadb://, special characters percent-encoded", fault)
 }

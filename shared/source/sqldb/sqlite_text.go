@@ -44,6 +44,12 @@ func (s *sqliteSource) pieces(q *row.Query, whole scope) []scope {
 
 func (s *sqliteSource) marker(n int) string { return "?" + strconv.Itoa(n) }
 
+func (s *sqliteSource) hint() string { return "" }
+
+func (s *sqliteSource) rowValues(left, right []string, op string) string {
+	return sqlRowValues(left, right, op)
+}
+
 // tenant compares twice: as stored, which an index serves, and bytewise, because a column with a case-blind collation
 // or a numeric affinity would let other spellings of the tenant through.
 func (s *sqliteSource) tenant(b *builder) (string, error) {

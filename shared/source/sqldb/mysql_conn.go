@@ -1,0 +1,106 @@
+package sqldb
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-mysql-org/go-mysql/client"
+	"github.com/go-mysql-org/go-mysql/mysql"
+)
+
+// mysqlConn is an authenticated connection.
+type mysqlConn struct {
+	wire *mysqlWire
+	// id is the connection's number at the server.
+	id      uint32
+	mariadb bool
+}
+
+// idleSeconds ends a session whose reader has vanished; a worker never idles that long.
+const idleSeconds = 900
+
+// dialMySQL connects and authenticates, which the library does; the statements' messages are sent by mysqlWire.
+func dialMySQL(ctx context.Context, config *mysqlConfig) (*mysqlConn, error) {
+	bounded, cancel := context.WithTimeout(ctx, ConnectTime)
+	defer cancel()
+	conn, err := authenticate(bounded, config, config.secure)
+	var said *mysql.MyError
+	if err != nil && config.optional && bounded.Err() == nil && !errors.As(err, &said) {
+		conn, err = authenticate(bounded, config, nil)
+	}
+	if bounded.Err() != nil {
+		return nil, bounded.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mysqlConn{
+		wire: newMySQLWire(conn.Conn.Conn), id: conn.GetConnectionID(), mariadb: strings.Contains(conn.GetServerVersion(), "MariaDB"),
+	}, nil
+}
+
+func authenticate(ctx context.Context, config *mysqlConfig, secure *tls.Config) (*client.Conn, error) {
+	var heard func() bool
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err == nil {
+			// The library waits for a silent server without end.
+			heard = context.AfterFunc(ctx, func() { _ = conn.Close() })
+		}
+		return conn, err
+	}
+	conn, err := client.ConnectWithDialer(ctx, "tcp", config.address, config.user, config.password, config.database, dial, func(c *client.Conn) error {
+		if secure != nil {
+			c.SetTLSConfig(secure)
+		}
+		// With it, every statement would begin with its attributes.
+		c.UnsetCapability(mysql.CLIENT_QUERY_ATTRIBUTES)
+		return nil
+	})
+	if heard != nil {
+		heard()
+	}
+	return conn, err
+}
+
+// sessionText fixes what the session may do and how its values look, whatever the server's defaults are.
+func sessionText(mariadb bool) string {
+	seconds := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
+	limit := "max_execution_time = " + strconv.FormatInt(StatementTime.Milliseconds(), 10)
+	if mariadb {
+		limit = "max_statement_time = " + seconds(StatementTime)
+	}
+	return strings.Join([]string{
+		"SET NAMES utf8mb4 COLLATE utf8mb4_bin", "time_zone = '+00:00'", "sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'", "autocommit = 1",
+		"innodb_lock_wait_timeout = " + seconds(LockTime), "lock_wait_timeout = " + seconds(LockTime), "wait_timeout = " + strconv.Itoa(idleSeconds),
+		"sql_select_limit = 18446744073709551615", "sql_big_selects = 1", limit,
+	}, ", ")
+}
+
+func (c *mysqlConn) close() { _ = c.wire.conn.Close() }
+
+// quit ends a connection that is at rest.
+func (c *mysqlConn) quit() {
+	_, _ = c.wire.conn.Write([]byte{1, 0, 0, 0, quitCommand})
+	c.close()
+}
+
+// kill ends the connection at the server, and with it the statement that it runs, over a second connection: a server
+// that is busy doesn't notice that a client has gone.
+func (c *mysqlConn) kill(ctx context.Context, config *mysqlConfig) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), LockTime)
+	defer cancel()
+	if second, err := dialMySQL(ctx, config); err == nil {
+		done := context.AfterFunc(ctx, second.close)
+		_, _ = second.wire.run("KILL "+strconv.FormatUint(uint64(c.id), 10), 0, &everyRow{})
+		done()
+		second.close()
+	}
+	c.close()
+}

@@ -1,0 +1,77 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/row"
+)
+
+const (
+	faultZeroDate fault = "is a zero date (0000-00-00, or month or day 00), which is no day of the calendar, and NULL would be another value; correct the row, or export the column from a view that says what it means, as NULLIF(column, 0) or as text"
+	faultUnsigned fault = "is an unsigned number beyond 9223372036854775807, which int64 can't carry; declare the column decimal, which keeps every digit"
+)
+
+func isRestLong(err error) bool { return errors.Is(err, errRestLong) }
+
+// mysqlFailure turns an error of the library or the server into the package's. Messages of the server are repeated only
+// where they name objects; others quote values.
+func mysqlFailure(ctx context.Context, q *row.Query, err error) error {
+	var known *job.Error
+	if errors.As(err, &known) || isRestLong(err) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return cancelled(q.Table)
+	}
+	var said *mysql.MyError
+	if errors.As(err, &said) {
+		return mysqlRefusal(q, said)
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return timedOut(q)
+	}
+	var long rowTooLong
+	if errors.As(err, &long) {
+		return rowTooLarge("a row of table "+q.Table, long.bytes, limits.RowBytesMax)
+	}
+	return job.Errorf(job.Transient, codeUnavailable, "the MySQL server of %s can't be reached or ended the connection%s; "+
+		"check its host, port and TLS mode if this lasts", q.Table, networkCause(err))
+}
+
+// The server's errors by number, from MySQL's and MariaDB's error references.
+func mysqlRefusal(q *row.Query, said *mysql.MyError) error {
+	coded := " (error " + strconv.Itoa(int(said.Code)) + ")"
+	full := " (error " + strconv.Itoa(int(said.Code)) + ": " + said.Message + ")"
+	switch said.Code {
+	case 1969, 3024: // max_statement_time of MariaDB, max_execution_time of MySQL
+		return timedOut(q)
+	case 1205: // a row's or a table's lock
+		return job.Errorf(job.Transient, codeTimeout, "table %s was locked for longer than %s; try again when the migration or "+
+			"maintenance that locks it is over%s", q.Table, LockTime, coded)
+	case 1142, 1143, 1227, 1290, 1370, 1792: // command, column, privilege, read-only
+		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table", q.Table, full)
+	case 1044, 1045, 1046, 1049, 1130, 1251, 1396, 1698, 1820, 1862, 2059, 4151: // user, database, host, plugin, password
+		return job.Errorf(job.Permanent, codeDenied, "the MySQL server refused the connection to %s%s; correct user, password "+
+			"or database in the connection's secret", q.Table, coded)
+	case 1037, 1038, 1040, 1041, 1203, 1226, 1135: // memory, connections, threads
+		return job.Errorf(job.Overload, codeOverloaded, "the MySQL server has no room for another read of %s%s; it is tried "+
+			"again later", q.Table, coded)
+	case 1054, 1146, 1176, 1356, 1449, 1051, 1109: // column, table, index, view, definer
+		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names or the key's index%s; restore "+
+			"it or apply a new version of the definition", q.Table, full)
+	case 1064, 1264, 1265, 1267, 1292, 1365, 1366, 1367, 1411, 1525, 1690, 4078: // values, types, expressions
+		return job.Errorf(job.Permanent, codeQueryInvalid, "a tenant, bound or filter doesn't fit the type of its column in %s, or a "+
+			"view's expression fails on a row%s; compare the kinds in the definition with the column types", q.Table, coded)
+	case 1153, 1162, 1301, 1436: // max_allowed_packet, result string, stack
+		return job.Errorf(job.Permanent, codeRowTooLarge, "the statement or a row of %s exceeds a limit of the server%s; raise its "+
+			"max_allowed_packet or leave large columns out of the definition", q.Table, coded)
+	}
+	return job.Errorf(job.Transient, codeUnavailable, "the MySQL server couldn't read %s at the moment%s; try again", q.Table, coded)
+}

@@ -1,0 +1,154 @@
+package sqldb
+
+import (
+	"strings"
+
+	"sealift/shared/limits"
+	"sealift/shared/row"
+	"sealift/shared/source"
+)
+
+// fields is the select list, and for every value of a batch row the field it comes from. A FLOAT is asked for as the
+// DOUBLE of the same value, because the server writes a FLOAT in six digits.
+func (s *mysqlSource) fields(q *row.Query) (list string, index []int) {
+	list, index = fields(q)
+	for _, column := range q.Columns {
+		if s.table.typeOf(column).class == classFloat {
+			name := quoteColumn(column)
+			list = strings.Replace(", "+list+", ", ", "+name+", ", ", ("+name+" + 0e0), ", 1)
+			list = list[2 : len(list)-2]
+		}
+	}
+	return list, index
+}
+
+// mysqlReader fills one batch from one statement.
+type mysqlReader struct {
+	source *mysqlSource
+	query  *row.Query
+	// index maps every value of a batch row to the field it comes from, types to its column's type.
+	index []int
+	types []mysqlType
+	// growth is how much larger a row's canonical text can be than what the server sends.
+	growth int
+	limit  source.Limit
+	batch  *row.Batch
+	utc    *zone
+	// values are those of the current row.
+	values [][]byte
+	// full says that the batch takes no more rows.
+	full bool
+}
+
+func newMySQLReader(s *mysqlSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *mysqlReader {
+	r := &mysqlReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
+	for i := range index {
+		t := s.table.typeOf(r.column(i))
+		r.types = append(r.types, t)
+		if t.class == classBit {
+			r.growth += t.bits
+		}
+	}
+	return r
+}
+
+// column is the column behind value i of a batch row.
+func (r *mysqlReader) column(i int) row.Column {
+	if i < len(r.query.Columns) {
+		return r.query.Columns[i]
+	}
+	return r.query.Key[i-len(r.query.Columns)]
+}
+
+// describe refuses a result whose types have changed since the catalogue was read.
+func (r *mysqlReader) describe(fields []mysqlField) error {
+	for i, field := range r.index {
+		want := r.types[i].class
+		if want == classFloat {
+			want = classDouble
+		}
+		if column := r.column(i); fields[field].class() != want {
+			return mistyped(r.query, column, "other than "+r.types[i].declared+" since it was checked", mysqlTypesGiving(column.Kind))
+		}
+	}
+	return nil
+}
+
+// row takes one row. The row behind a full batch is only looked at: with the same key as its predecessor it would be
+// lost behind the cursor.
+func (r *mysqlReader) row(values [][]byte) (more bool, err error) {
+	size := r.growth
+	for _, field := range r.index {
+		size += len(values[field])
+	}
+	r.values = values
+	rows := r.batch.Rows()
+	if rows == r.limit.Rows || rows > 0 && r.batch.Bytes()+size > r.limit.Bytes {
+		r.full = true
+		return false, r.lookAhead(rows - 1)
+	}
+	if size > limits.RowBytesMax {
+		return false, rowTooLarge(r.place(), size, limits.RowBytesMax)
+	}
+	for i, column := range r.query.Columns {
+		if err := r.append(i, column, r.source.zone, false); err != nil {
+			return false, err
+		}
+	}
+	for k, column := range r.query.Key {
+		if err := r.append(len(r.query.Columns)+k, column, r.utc, true); err != nil {
+			return false, err
+		}
+	}
+	return true, refuseTwin(r.query, r.batch, rows)
+}
+
+func (r *mysqlReader) append(i int, column row.Column, z *zone, key bool) error {
+	value := r.values[r.index[i]]
+	wrong := faultNone
+	switch {
+	case value == nil && key:
+		wrong = faultNull
+	case value == nil:
+		r.batch.AppendNull()
+	default:
+		r.batch.AppendFunc(func(dst []byte) []byte {
+			dst, wrong = appendMySQL(dst, value, column.Kind, r.types[i], z)
+			return dst
+		})
+	}
+	if wrong != faultNone {
+		return invalidValue(column, r.place(), wrong)
+	}
+	return nil
+}
+
+// lookAhead refuses the current row when it has the key of row last.
+func (r *mysqlReader) lookAhead(last int) error {
+	for k, column := range r.query.Key {
+		at := len(r.query.Columns) + k
+		value := r.values[r.index[at]]
+		if value == nil {
+			return invalidValue(column, r.place(), faultNull)
+		}
+		text, wrong := appendMySQL(r.source.scratch[:0], value, column.Kind, r.types[at], r.utc)
+		if wrong != faultNone {
+			return invalidValue(column, r.place(), wrong)
+		}
+		r.source.scratch = text
+		before, _ := r.batch.Value(last, at)
+		if string(before) != string(text) {
+			return nil
+		}
+	}
+	return keyNotUnique(r.query, r.batch.Key(last, len(r.query.Key)))
+}
+
+// place names the current row by its key as the server writes it.
+func (r *mysqlReader) place() string {
+	key := row.Key{}
+	for k := range r.query.Key {
+		key = append(key, string(r.values[r.index[len(r.query.Columns)+k]]))
+	}
+	return placeAt(key)
+}
