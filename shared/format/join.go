@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"sealift/shared/checksum"
+	"sealift/shared/format/deflate"
 	"sealift/shared/format/part"
 )
 
@@ -38,7 +39,7 @@ func (j *textJoiner) Suffix() ([]byte, error) {
 		raw = raw.Combine(checksum.CRC32(piece.RawCRC32), piece.RawBytes)
 		rawBytes += piece.RawBytes
 	}
-	suffix := []byte(deflateEnd)
+	suffix := []byte(deflate.End)
 	suffix = binary.LittleEndian.AppendUint32(suffix, uint32(raw))
 	// RFC 1952 keeps the size modulo 2^32.
 	return binary.LittleEndian.AppendUint32(suffix, uint32(uint64(rawBytes))), nil

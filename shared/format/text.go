@@ -127,7 +127,7 @@ func (w *textWriter) flush() error {
 		w.packer = packer
 	}
 	room := w.cut.Size(w.part.Index) + w.cut.BlockBytes
-	data, err := w.packer.pack(slices.Grow(w.part.Data, max(0, room-len(w.part.Data))), w.block)
+	data, err := w.packer.Pack(slices.Grow(w.part.Data, max(0, room-len(w.part.Data))), w.block)
 	if err != nil {
 		return job.Errorf(job.Resource, "compression_failed", "compress part %d: %w", w.part.Index, err)
 	}
