@@ -30,7 +30,7 @@ const (
 	RowBytesMax = 64 * MiB
 
 	// FragmentBytesMax bounds what a unit's row carries of a format's own beside its parts.
-	FragmentBytesMax = 16 << 10
+	FragmentBytesMax = 4 << 10
 	// FooterBytesMax bounds what a joiner writes behind the last piece of a file, and so what finalize holds in memory.
 	FooterBytesMax = 24 * MiB
 	// SheetRowsMax is how many rows without the header a worksheet takes: a spreadsheet has 2^20 rows.
@@ -40,6 +40,13 @@ const (
 	SheetShardRows = 1_000_000
 	// GroupRows is how many rows make a row group of a columnar file.
 	GroupRows = 100_000
+	// GroupBytes is how much its values may take before it ends with fewer rows.
+	GroupBytes = 32 * MiB
+	// PageBytes is how much of one column makes a page.
+	PageBytes = 256 << 10
+	// DictionaryBytes bounds the distinct values that one column's dictionary holds, DictionariesBytes those of all.
+	DictionaryBytes   = 64 << 10
+	DictionariesBytes = 4 * MiB
 
 	// WorkerGCPercent is by how much a worker's heap may grow over what is in use before garbage is collected.
 	WorkerGCPercent = 25

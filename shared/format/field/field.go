@@ -34,6 +34,8 @@ const (
 	CodeTooLarge = "row_too_large"
 	// CodeNullUnwritable is a NULL that readers would drop.
 	CodeNullUnwritable = "value_null_unwritable"
+	// CodeOutOfRange is a value that the format's type for its kind can't hold exactly.
+	CodeOutOfRange = "value_out_of_range"
 )
 
 // keyTextMax is how many bytes of each key value a message shows.
