@@ -182,10 +182,14 @@ func ContentType(spec Spec) string {
 	if spec.Format == JSONL {
 		return "application/x-ndjson"
 	}
-	if spec.CSV.Header {
-		return "text/csv; charset=utf-8; header=present"
+	charset, header := "utf-8", "absent"
+	if spec.CSV.Encoding != csv.UTF8 {
+		charset = string(spec.CSV.Encoding)
 	}
-	return "text/csv; charset=utf-8; header=absent"
+	if spec.CSV.Header {
+		header = "present"
+	}
+	return "text/csv; charset=" + charset + "; header=" + header
 }
 
 // encoder writes rows in one format.

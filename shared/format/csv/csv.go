@@ -1,6 +1,6 @@
 // Package csv owns CSV: an encoder that appends rows to a buffer without allocating, and a strict reader that tells
-// NULL from empty. It follows RFC 4180; Options names what the RFC leaves open. It imports format/field, row, job and
-// limits; start reading at Encoder.AppendRow.
+// NULL from empty. It follows RFC 4180; Options names what the RFC leaves open. It imports format/field, its own
+// gb18030, row, job and limits; start reading at Encoder.AppendRow.
 //
 // What a row looks like:
 //   - A field is quoted when it must be (delimiter, quote, CR, LF), when readers might trim it (a leading or trailing
@@ -9,6 +9,7 @@
 //     value stay three things.
 //   - Bytes are standard base64 with padding; JSON is the source's text.
 //   - Control characters are written as they are.
+//   - All of it is UTF-8, or GB 18030 where that is asked for; quotes and guards are decided on the UTF-8 that goes in.
 //
 // With the guard, values of text columns (String, JSON and the header) that a spreadsheet might take for a formula get
 // a leading apostrophe and are quoted; see formula. The column's kind decides, never the look of a value: a String
@@ -19,55 +20,16 @@ package csv
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"sealift/shared/format/csv/gb18030"
 	"sealift/shared/format/field"
+	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/row"
 )
-
-// Options are RFC 4180's variables.
-type Options struct {
-	Delimiter byte   // one of , ; tab |
-	Quote     byte   // " or '
-	LineEnd   string // "\r\n" (the RFC's) or "\n"
-	Header    bool
-	BOM       bool
-	// NullText is written unquoted for NULL; a value equal to it, and the empty string, are quoted, so that
-	// NULL and text stay distinct.
-	NullText string
-}
-
-// BOM is the byte order mark that makes some spreadsheets read UTF-8.
-const BOM = "\uFEFF"
-
-// Faults lists what is wrong with the options, each as a sentence part that says how to mend it; none means they are
-// usable. guard is whether the file is guarded against formulas.
-func (o Options) Faults(guard bool) []string {
-	var faults []string
-	if o.Delimiter == 0 || strings.IndexByte(",;\t|", o.Delimiter) < 0 {
-		faults = append(faults, fmt.Sprintf("delimiter %q must be one of , ; tab |", string(rune(o.Delimiter))))
-	}
-	if o.Quote != '"' && o.Quote != '\'' {
-		faults = append(faults, fmt.Sprintf("quote %q must be \" or '", string(rune(o.Quote))))
-	}
-	if o.LineEnd != "\r\n" && o.LineEnd != "\n" {
-		faults = append(faults, fmt.Sprintf("line end %q must be CR LF or LF", o.LineEnd))
-	}
-	if !utf8.ValidString(o.NullText) || strings.ContainsFunc(o.NullText, func(r rune) bool {
-		return r < ' ' || r == rune(o.Delimiter) || r == rune(o.Quote)
-	}) || strings.TrimSpace(o.NullText) != o.NullText {
-		faults = append(faults, fmt.Sprintf("null text %q must be UTF-8 without delimiter, quote, control character "+
-			`or outer space; "" and \N are usual`, o.NullText))
-	} else if guard && o.NullText != "-" && formula([]byte(o.NullText)) {
-		faults = append(faults, fmt.Sprintf("null text %q looks like a formula to a spreadsheet; choose another "+
-			"such as \\N, or switch the formula guard off", o.NullText))
-	}
-	return faults
-}
 
 // Config is everything an encoder must know; all of it is fixed for a job.
 type Config struct {
@@ -84,6 +46,10 @@ type Config struct {
 type Encoder struct {
 	config Config
 	class  [256]class
+	// coder is nil for UTF-8.
+	coder *gb18030.Encoder
+	// null is the null text as the file holds it.
+	null []byte
 }
 
 // class is what a byte may mean inside a field.
@@ -119,6 +85,10 @@ func New(config Config) *Encoder {
 			e.class[ch] |= lead
 		}
 	}
+	if config.Encoding == GB18030 {
+		e.coder = gb18030.NewEncoder()
+	}
+	e.null = e.append(nil, []byte(config.NullText), high)
 	return e
 }
 
@@ -137,12 +107,12 @@ func (e *Encoder) AppendHeader(dst []byte) []byte {
 			dst = append(dst, e.config.Delimiter)
 		}
 		name := []byte(column.Name)
-		guarded := e.config.Guard && formula(name)
-		if guarded || e.quoted(name, e.classes(name)) || i == 0 && strings.HasPrefix(column.Name, "ID") {
-			dst = e.appendQuoted(dst, name, guarded, false)
+		guarded, seen := e.config.Guard && formula(name), e.classes(name)
+		if guarded || e.quoted(name, seen) || i == 0 && strings.HasPrefix(column.Name, "ID") {
+			dst = e.appendQuoted(dst, name, seen, guarded, false)
 			continue
 		}
-		dst = append(dst, name...)
+		dst = e.append(dst, name, seen)
 	}
 	return append(dst, e.config.LineEnd...)
 }
@@ -158,7 +128,7 @@ func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) 
 		value, ok := b.Value(r, i)
 		if !ok {
 			c.Nulls++
-			dst = append(dst, e.config.NullText...)
+			dst = append(dst, e.null...)
 			if len(e.config.Columns) == 1 && e.config.NullText == "" {
 				return dst, field.Errorf(e.place(b, r, i), field.CodeNullUnwritable, "a NULL in the only column "+
 					`would be an empty line, which readers drop; set a null text such as \N or add a column`)
@@ -172,9 +142,9 @@ func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) 
 					return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)
 				}
 			}
-			dst, ok = e.appendText(dst, value, kind, c)
-			if !ok {
-				return dst, field.InvalidUTF8(e.place(b, r, i))
+			var flaw func(field.Place) *job.Error
+			if dst, flaw = e.appendText(dst, value, kind, c); flaw != nil {
+				return dst, flaw(e.place(b, r, i))
 			}
 		case row.Bytes:
 			if len(dst)-start+base64.StdEncoding.EncodedLen(len(value)) > limits.RowBytesMax {
@@ -200,9 +170,15 @@ const largeBytes = 1 << 20
 // grow makes room for a large text value; ok is false when the row would become too large.
 func (e *Encoder) grow(dst []byte, start int, value []byte) (_ []byte, ok bool) {
 	const frame = 4 // two quotes and up to two apostrophes
-	size := len(value) + bytes.Count(value, []byte{e.config.Quote}) + frame
-	if e.config.InvalidUTF8 == field.Replace {
-		size += len(field.Replacement) * field.InvalidCount(value)
+	size := bytes.Count(value, []byte{e.config.Quote}) + frame
+	if e.coder != nil {
+		// Not less than what is written, for here every byte that isn't UTF-8 counts as U+FFFD.
+		size += e.coder.Size(value)
+	} else {
+		size += len(value)
+		if e.config.InvalidUTF8 == field.Replace {
+			size += len(field.Replacement) * field.InvalidCount(value)
+		}
 	}
 	if len(dst)-start+size > limits.RowBytesMax {
 		return dst, false
@@ -210,31 +186,56 @@ func (e *Encoder) grow(dst []byte, start int, value []byte) (_ []byte, ok bool) 
 	return slices.Grow(dst, size), true
 }
 
-// appendText appends a text value; ok is false when it isn't UTF-8 and the rule is to fail.
-func (e *Encoder) appendText(dst, value []byte, kind row.Kind, c *field.Counters) (_ []byte, ok bool) {
+// appendText appends a text value; flaw is the error of one that can't be written under the rules.
+func (e *Encoder) appendText(dst, value []byte, kind row.Kind, c *field.Counters) (_ []byte, flaw func(field.Place) *job.Error) {
 	seen := e.classes(value)
-	invalid := seen&high != 0 && !utf8.Valid(value)
-	if invalid {
-		if e.config.InvalidUTF8 != field.Replace {
-			return dst, false
+	mend := false
+	if seen&high != 0 {
+		if !utf8.Valid(value) {
+			if e.config.InvalidUTF8 != field.Replace {
+				return dst, field.InvalidUTF8
+			}
+			mend = true
+			c.InvalidUTF8++
 		}
-		c.InvalidUTF8++
+		if e.coder != nil && !gb18030.AllEncodable(value) {
+			if e.config.Unencodable != field.Replace {
+				return dst, unencodable
+			}
+			mend = true
+			c.Replaced++
+		}
 	}
 	guarded := len(value) > 0 && e.class[value[0]]&lead != 0 && formula(value) &&
 		(kind != row.JSON || !field.Number(value))
 	if guarded {
 		c.Neutralised++
 	}
-	if guarded || invalid || e.quoted(value, seen) {
-		return e.appendQuoted(dst, value, guarded, invalid), true
+	if guarded || mend || e.quoted(value, seen) {
+		return e.appendQuoted(dst, value, seen, guarded, mend), nil
 	}
-	return append(dst, value...), true
+	return e.append(dst, value, seen), nil
+}
+
+// unencodable is the error for text at p with a character that GB 18030 has no sure code for, under the rule Fail.
+func unencodable(p field.Place) *job.Error {
+	return field.Errorf(p, CodeUnencodable, "the text has a character that programs read differently in gb18030, or not at all "+
+		"(private use, and a few on which its editions differ); ask for encoding utf-8, repair the text at the source, "+
+		"or let the definition say unencodable: %s to write ? for each", field.Replace)
+}
+
+// append appends text in the file's encoding; seen are its classes.
+func (e *Encoder) append(dst, text []byte, seen class) []byte {
+	if e.coder == nil || seen&high == 0 {
+		return append(dst, text...)
+	}
+	return e.coder.Append(dst, text)
 }
 
 // appendCanonical appends a value whose alphabet needs no quotes.
 func (e *Encoder) appendCanonical(dst, value []byte) []byte {
 	if string(value) == e.config.NullText {
-		return e.appendQuoted(dst, value, false, false)
+		return e.appendQuoted(dst, value, 0, false, false)
 	}
 	return append(dst, value...)
 }
@@ -250,9 +251,9 @@ func (e *Encoder) appendBase64(dst, value []byte) []byte {
 	return dst
 }
 
-// appendQuoted appends value between quotes, quotes inside doubled, behind an apostrophe when it is guarded and with
-// invalid sequences replaced when there are any.
-func (e *Encoder) appendQuoted(dst, value []byte, guarded, invalid bool) []byte {
+// appendQuoted appends value between quotes, quotes inside doubled, behind an apostrophe when it is guarded and, to mend
+// it, with what can't be written replaced; seen are its classes.
+func (e *Encoder) appendQuoted(dst, value []byte, seen class, guarded, mend bool) []byte {
 	quote := e.config.Quote
 	dst = append(dst, quote)
 	if guarded {
@@ -264,28 +265,41 @@ func (e *Encoder) appendQuoted(dst, value []byte, guarded, invalid bool) []byte 
 	from := 0
 	for i := 0; i < len(value); {
 		ch := value[i]
-		if invalid && ch >= utf8.RuneSelf {
-			n := field.Invalid(value[i:])
-			if n == 0 {
-				_, size := utf8.DecodeRune(value[i:])
-				i += size
-				continue
+		if mend && ch >= utf8.RuneSelf {
+			size, instead := e.mended(value[i:])
+			if instead != "" {
+				dst = e.append(dst, value[from:i], seen)
+				dst = append(dst, instead...)
+				from = i + size
 			}
-			dst = append(dst, value[from:i]...)
-			dst = append(dst, field.Replacement...)
-			i += n
-			from = i
+			i += size
 			continue
 		}
 		i++
 		if ch == quote {
-			dst = append(dst, value[from:i]...)
+			dst = e.append(dst, value[from:i], seen)
 			dst = append(dst, quote)
 			from = i
 		}
 	}
-	dst = append(dst, value[from:]...)
+	dst = e.append(dst, value[from:], seen)
 	return append(dst, quote)
+}
+
+// mended is the size of the character or invalid sequence that value begins with and, when it can't be written, what
+// stands instead, in the file's encoding.
+func (e *Encoder) mended(value []byte) (size int, instead string) {
+	if n := field.Invalid(value); n > 0 {
+		if e.coder != nil {
+			return n, "\x84\x31\xa4\x37"
+		}
+		return n, field.Replacement
+	}
+	r, size := utf8.DecodeRune(value)
+	if e.coder != nil && !gb18030.Encodable(r) {
+		return size, "?"
+	}
+	return size, ""
 }
 
 // classes is the union of the classes of value's bytes.

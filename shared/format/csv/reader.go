@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
+	"sealift/shared/format/csv/gb18030"
 	"sealift/shared/limits"
 )
 
 // Reader reads CSV as Encoder writes it, in constant memory: the largest record and one chunk. It is strict where other
 // readers guess: quotes only around whole fields, the one line end of the options, a line end after the last record
-// (without it the file was cut off), the same number of fields in every record. It doesn't undo the formula guard,
-// which can't be told from text that has an apostrophe of its own.
+// (without it the file was cut off), the same number of fields in every record, and in GB 18030 no code that Encoder
+// doesn't write. Values are UTF-8 whatever the file's encoding. It doesn't undo the formula guard, which can't be told
+// from text that has an apostrophe of its own.
 type Reader struct {
 	r       io.Reader
 	options Options
@@ -30,6 +33,10 @@ type Reader struct {
 	bare  []bool
 	value [][]byte
 	null  []bool
+
+	// decoder is nil for UTF-8; text are the record's values that it has decoded.
+	decoder *gb18030.Decoder
+	text    []byte
 }
 
 // chunkBytes is how much is asked of the underlying reader at once.
@@ -38,7 +45,11 @@ const chunkBytes = 64 << 10
 // NewReader returns a Reader of r for records of that many fields. When the options ask for a BOM the first record must
 // come after one. A header is a record like any other; its fields are never NULL.
 func NewReader(r io.Reader, options Options, fields int) *Reader {
-	return &Reader{r: r, options: options, fields: fields, chunk: make([]byte, 0, chunkBytes)}
+	reader := &Reader{r: r, options: options, fields: fields, chunk: make([]byte, 0, chunkBytes)}
+	if options.Encoding == GB18030 {
+		reader.decoder = gb18030.NewDecoder()
+	}
+	return reader
 }
 
 // Read returns the next record: its values, unquoted, and which of them are NULL. Both are valid until the next Read.
@@ -150,11 +161,17 @@ func (r *Reader) lineEnd(ch byte) error {
 }
 
 func (r *Reader) slices() ([][]byte, []bool, error) {
-	r.value, r.null = r.value[:0], r.null[:0]
+	r.value, r.null, r.text = r.value[:0], r.null[:0], r.text[:0]
 	start := 0
 	for i, end := range r.ends {
 		value := r.data[start:end:end]
 		start = end
+		if r.decoder != nil {
+			var err error
+			if value, err = r.decoded(value); err != nil {
+				return nil, nil, r.fault(fmt.Errorf("field %d: %w", i+1, err))
+			}
+		}
 		null := r.bare[i] && string(value) == r.options.NullText && (r.record > 1 || !r.options.Header)
 		if null {
 			value = nil
@@ -162,6 +179,20 @@ func (r *Reader) slices() ([][]byte, []bool, error) {
 		r.value, r.null = append(r.value, value), append(r.null, null)
 	}
 	return r.value, r.null, nil
+}
+
+// decoded is a value of the file in UTF-8. Fields are told apart before, for no byte of a character beyond ASCII is one
+// that ends a field.
+func (r *Reader) decoded(value []byte) ([]byte, error) {
+	if !bytes.ContainsFunc(value, func(ch rune) bool { return ch >= utf8.RuneSelf }) {
+		return value, nil
+	}
+	start := len(r.text)
+	var err error
+	if r.text, err = r.decoder.Append(r.text, value); err != nil {
+		return nil, err
+	}
+	return r.text[start:len(r.text):len(r.text)], nil
 }
 
 func (r *Reader) add(ch byte) error {

@@ -8,6 +8,7 @@ import (
 	"testing/iotest"
 
 	"sealift/shared/format/csv"
+	"sealift/shared/format/csv/gb18030"
 	"sealift/shared/format/field"
 	"sealift/shared/row"
 )
@@ -69,6 +70,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add("", " ", uint8(1))
 	f.Add("=1", "\xff\xc3", uint8(2))
 	f.Add("\\N", "名字", uint8(7))
+	f.Add("名\"亅", "\ue000ñ\xe5", uint8(34))
 	f.Fuzz(func(t *testing.T, one, two string, dialect uint8) {
 		c := config(row.String, row.String, row.String)
 		c.Guard, c.InvalidUTF8 = false, field.Replace
@@ -81,6 +83,9 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		if dialect&16 != 0 {
 			c.Quote = '\''
+		}
+		if dialect&32 != 0 && c.Delimiter != '|' {
+			c.Encoding, c.Unencodable = csv.GB18030, field.Replace
 		}
 		var counters field.Counters
 		encoder := csv.New(c)
@@ -98,7 +103,7 @@ func FuzzRoundTrip(f *testing.F) {
 				t.Fatalf("%q: %v", file, err)
 			}
 			for i, value := range texts(values, nulls) {
-				if value != replaced(want[i]) {
+				if value != replaced(want[i], c.Encoding) {
 					t.Fatalf("%q reads back as %q in %q", want[i], value, file)
 				}
 			}
@@ -132,8 +137,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// replaced is text as the rule Replace writes it, worked out rune by rune.
-func replaced(text string) string {
+// replaced is text as the rules Replace write it, worked out rune by rune.
+func replaced(text string, encoding csv.Encoding) string {
 	var b strings.Builder
 	for rest := []byte(text); len(rest) > 0; {
 		if n := field.Invalid(rest); n > 0 {
@@ -149,5 +154,13 @@ func replaced(text string) string {
 		}
 		rest = rest[n:]
 	}
-	return b.String()
+	if encoding == csv.UTF8 {
+		return b.String()
+	}
+	return strings.Map(func(r rune) rune {
+		if !gb18030.Encodable(r) {
+			return '?'
+		}
+		return r
+	}, b.String())
 }
