@@ -1,0 +1,258 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"sealift/shared/format/field"
+	"sealift/shared/row"
+)
+
+// cell is one value as the file holds it.
+type cell struct {
+	null bool
+	// low is an integer, the bits of a float, 1 for true; high is what a DECIMAL has beyond 64 bits, in two's complement.
+	low, high uint64
+	// text are the bytes of a value that is bytes.
+	text []byte
+}
+
+// verdict is what became of a value's text.
+type verdict uint8
+
+const (
+	good verdict = iota
+	// malformed text isn't canonical for its kind.
+	malformed
+	// outside is a value that its type can't hold.
+	outside
+)
+
+// parse turns the canonical text of a value that isn't bytes in the file into a cell. It allocates nothing.
+func parse(column row.Column, value []byte) (c cell, v verdict) {
+	switch column.Kind {
+	case row.Int64:
+		n, v := parseInt(value)
+		return cell{low: uint64(n)}, v
+	case row.Decimal:
+		return parseDecimal(value, column.Scale)
+	case row.Float64:
+		return parseFloat(value)
+	case row.Bool:
+		switch string(value) {
+		case "true":
+			return cell{low: 1}, good
+		case "false":
+			return cell{}, good
+		}
+	case row.Date:
+		if days, ok := parseDate(value); ok && len(value) == len("2006-01-02") {
+			return cell{low: uint64(days)}, good
+		}
+	case row.DateTime:
+		micros, rest, v := parseCivil(value)
+		if len(rest) > 0 {
+			v = malformed
+		}
+		return cell{low: uint64(micros)}, v
+	case row.Timestamp:
+		micros, v := parseInstant(value)
+		return cell{low: uint64(micros)}, v
+	case row.String, row.JSON, row.Bytes:
+	}
+	return cell{}, malformed
+}
+
+func parseInt(value []byte) (int64, verdict) {
+	digits := unsigned(value)
+	if len(digits) == 0 {
+		return 0, malformed
+	}
+	negative := len(digits) < len(value)
+	var n uint64
+	v := good
+	for _, ch := range digits {
+		digit := uint64(ch - '0')
+		if digit > 9 {
+			return 0, malformed
+		}
+		if n > (math.MaxUint64-9)/10 {
+			v = outside
+		}
+		n = n*10 + digit
+	}
+	if negative {
+		if n > 1<<63 {
+			v = outside
+		}
+		return -int64(n), v
+	}
+	if n > math.MaxInt64 {
+		v = outside
+	}
+	return int64(n), v
+}
+
+// parseDecimal reads plain notation as a number of units of 10^-scale.
+func parseDecimal(value []byte, scale int) (cell, verdict) {
+	digits := unsigned(value)
+	negative := len(digits) < len(value)
+	c, v := cell{}, good
+	significant, fraction := 0, -1
+	for i, ch := range digits {
+		digit := uint64(ch - '0')
+		if digit > 9 {
+			if ch != '.' || fraction >= 0 || i == 0 {
+				return cell{}, malformed
+			}
+			fraction = 0
+			continue
+		}
+		if fraction >= 0 {
+			if fraction == scale {
+				if digit != 0 {
+					v = outside
+				}
+				continue
+			}
+			fraction++
+		}
+		if significant > 0 || digit > 0 {
+			significant++
+			c.timesTen(digit)
+		}
+	}
+	if len(digits) == 0 || digits[len(digits)-1] == '.' {
+		return cell{}, malformed
+	}
+	for range scale - max(fraction, 0) {
+		if significant > 0 {
+			significant++
+			c.timesTen(0)
+		}
+	}
+	if significant > precision {
+		return cell{}, outside
+	}
+	if negative {
+		var borrow uint64
+		c.low, borrow = bits.Sub64(0, c.low, 0)
+		c.high, _ = bits.Sub64(0, c.high, borrow)
+	}
+	return c, v
+}
+
+// timesTen appends a decimal digit to c. After more than 38 of them the number is of no use.
+func (c *cell) timesTen(digit uint64) {
+	if c.high == 0 && c.low < math.MaxUint64/10 {
+		c.low = c.low*10 + digit
+		return
+	}
+	carry, low := bits.Mul64(c.low, 10)
+	c.high = c.high*10 + carry
+	c.low, carry = bits.Add64(low, digit, 0)
+	c.high += carry
+}
+
+func parseFloat(value []byte) (cell, verdict) {
+	if field.Number(value) {
+		f, err := strconv.ParseFloat(string(value), 64)
+		if err != nil {
+			return cell{}, outside
+		}
+		return cell{low: math.Float64bits(f)}, good
+	}
+	switch string(value) {
+	case "NaN":
+		return cell{low: math.Float64bits(math.NaN())}, good
+	case "Infinity":
+		return cell{low: math.Float64bits(math.Inf(1))}, good
+	case "-Infinity":
+		return cell{low: math.Float64bits(math.Inf(-1))}, good
+	}
+	return cell{}, malformed
+}
+
+func unsigned(value []byte) []byte {
+	if len(value) > 0 && value[0] == '-' {
+		return value[1:]
+	}
+	return value
+}
+
+// appendPlain appends a value that isn't a Bool in PLAIN encoding.
+func (c cell) appendPlain(dst []byte, s storage) []byte {
+	switch s {
+	case storedInt32:
+		return binary.LittleEndian.AppendUint32(dst, uint32(c.low))
+	case storedInt64, storedDouble:
+		return binary.LittleEndian.AppendUint64(dst, c.low)
+	case storedFixed:
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, c.high), c.low)
+	case storedBytes:
+		return append(binary.LittleEndian.AppendUint32(dst, uint32(len(c.text))), c.text...)
+	case storedBool:
+		return append(dst, byte(c.low))
+	}
+	return dst
+}
+
+// size is how many bytes a value takes in PLAIN encoding, a NULL and a Bool one.
+func (c cell) size(s storage) int {
+	if c.null {
+		return 1
+	}
+	switch s {
+	case storedInt32:
+		return 4
+	case storedInt64, storedDouble:
+		return 8
+	case storedFixed:
+		return fixedBytes
+	case storedBytes:
+		return 4 + len(c.text)
+	case storedBool:
+		return 1
+	}
+	return 1
+}
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
+func appendFloat(dst []byte, b uint64) []byte {
+	f := math.Float64frombits(b)
+	switch {
+	case math.IsInf(f, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-Infinity"...)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}
+
+// appendDecimal appends c units of 10^-scale in plain notation with scale decimals.
+func appendDecimal(dst []byte, c cell, scale int) []byte {
+	high, low := c.high, c.low
+	if int64(high) < 0 {
+		dst = append(dst, '-')
+		var borrow uint64
+		low, borrow = bits.Sub64(0, low, 0)
+		high, _ = bits.Sub64(0, high, borrow)
+	}
+	var text [precision + 3]byte
+	at := len(text)
+	for n := 0; n <= scale || high|low > 0; n++ {
+		if n == scale && scale > 0 {
+			at--
+			text[at] = '.'
+		}
+		var remainder uint64
+		high, remainder = high/10, high%10
+		low, remainder = bits.Div64(remainder, low, 10)
+		at--
+		text[at] = byte('0' + remainder)
+	}
+	return append(dst, text[at:]...)
+}

@@ -1,0 +1,269 @@
+package parquet
+
+import (
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"sealift/shared/checksum"
+	"sealift/shared/format/field"
+	"sealift/shared/format/part"
+	"sealift/shared/job"
+	"sealift/shared/limits"
+	"sealift/shared/row"
+)
+
+// Writer is the part.Writer of Parquet. A row group ends after Cut.GroupRows rows, or when its values take
+// limits.GroupBytes, or when its finished pages take Cut.PartBytes, whichever is first; a part is full when a row group
+// ends and it has its size.
+//
+// Its memory is bounded whatever the number of rows: an open page for each column, together at most limits.GroupBytes and
+// one row (which is at most limits.RowBytesMax), the row group's finished pages and the open part, each at most
+// Cut.PartBytes and what is open, dictionaries of at most limits.DictionariesBytes and their tables, and a compressor.
+// Append allocates nothing per row.
+type Writer struct {
+	config  Config
+	first   bool
+	cut     part.Cut
+	width   int
+	schema  *schema
+	columns []*column
+	// cells is the row that is being read.
+	cells []cell
+	// repaired holds its texts that had to be changed.
+	repaired []byte
+	hash     hasher
+
+	part part.Part
+	full bool
+	// rows, raw and stored are the rows, the bytes of values and of finished pages in the open row group.
+	rows, raw, stored int
+	// groups are the encoded row groups of the open part, count their number.
+	groups     []byte
+	count      int
+	compressor *compressor
+}
+
+// NewWriter returns a writer of the parts of one shard. config must have no faults.
+func NewWriter(config Config, opt part.Options) *Writer {
+	w := &Writer{
+		config: config, first: opt.First, cut: opt.Cut.OrLimits(), width: len(config.Columns) + config.Keys,
+		schema: newSchema(config), cells: make([]cell, len(config.Columns)),
+	}
+	texts := 0
+	for _, s := range w.schema.storage {
+		if s == storedBytes {
+			texts++
+		}
+	}
+	for i, s := range w.schema.storage {
+		c := &column{storage: s, utf8: w.schema.texts[i]}
+		if s == storedBytes {
+			c.dictionary = newDictionary(texts)
+		}
+		w.columns = append(w.columns, c)
+	}
+	w.begin(opt.Index, nil)
+	return w
+}
+
+// Append is that of part.Writer.
+func (w *Writer) Append(b *row.Batch, r int) (full bool, err error) {
+	if err := w.ready(b); err != nil {
+		return false, err
+	}
+	counters := w.part.Counters
+	size, err := w.read(b, r)
+	if err != nil {
+		w.part.Counters = counters
+		return false, err
+	}
+	w.hash.reset()
+	for i := range w.cells {
+		w.hash.add(w.schema.storage[i], w.cells[i])
+	}
+	w.part.RowsHash += w.hash.sum()
+	pageBytes := min(limits.PageBytes, w.cut.BlockBytes)
+	for i, c := range w.columns {
+		before := len(c.pages)
+		c.add(w.cells[i], w.compressor)
+		if c.pageBytes() >= pageBytes {
+			c.endPage(w.compressor)
+		}
+		w.stored += len(c.pages) - before
+	}
+	w.part.Rows++
+	w.rows++
+	w.raw += size
+	if w.rows >= w.cut.GroupRows || w.raw >= limits.GroupBytes || w.stored >= w.cut.PartBytes {
+		w.endGroup()
+		w.full = len(w.part.Data) >= w.cut.Size(w.part.Index)
+	}
+	return w.full, nil
+}
+
+// Take is that of part.Writer.
+func (w *Writer) Take(buf []byte) (part.Part, error) {
+	if w.rows > 0 {
+		w.endGroup()
+	}
+	next := w.part.Index
+	taken := w.part
+	if len(taken.Data) > 0 {
+		taken.Data = w.schema.appendFooter(taken.Data, taken.Rows, w.count, w.groups)
+		next++
+	}
+	taken.CRC64 = uint64(checksum.Sum64(taken.Data))
+	w.begin(next, buf)
+	return taken, nil
+}
+
+// End is that of part.Writer.
+func (w *Writer) End() (part.Part, error) { return w.Take(nil) }
+
+func (w *Writer) ready(b *row.Batch) error {
+	if b.Width() != w.width {
+		return job.Errorf(job.Permanent, "row_width", "a row has %d values where %d columns and %d key values are expected; "+
+			"the source and the snapshot disagree", b.Width(), len(w.config.Columns), w.config.Keys)
+	}
+	if w.full {
+		return job.Errorf(job.Permanent, "part_full", "part %d has its size and must be taken before the next row", w.part.Index)
+	}
+	if w.part.Index >= w.cut.PartsMax {
+		return job.Errorf(job.Permanent, "shard_too_large", "the shard has %d parts, the most allowed, and more rows; "+
+			"choose fewer rows per shard in the definition", w.cut.PartsMax)
+	}
+	if w.compressor == nil {
+		compressor, err := newCompressor(w.config.Codec)
+		if err != nil {
+			return job.Errorf(job.Resource, "compression_failed", "start to compress part %d: %w", w.part.Index, err)
+		}
+		w.compressor = compressor
+	}
+	return nil
+}
+
+// begin opens part index in buf.
+func (w *Writer) begin(index int, buf []byte) {
+	w.part = part.Part{Index: index, Data: buf[:0]}
+	w.full, w.groups, w.count, w.compressor = false, w.groups[:0], 0, nil
+	if w.first && index == 0 {
+		w.part.Data = append(w.part.Data, magic...)
+	}
+}
+
+// endGroup moves the row group's pages to the part.
+func (w *Writer) endGroup() {
+	data := w.part.Data
+	if len(data) == 0 {
+		data = append(data, magic...)
+	}
+	g := group{rows: int64(w.rows), offset: int64(len(data)), chunks: make([]chunk, len(w.columns))}
+	data = slices.Grow(data, w.stored)
+	kept := 0
+	for i, c := range w.columns {
+		data, g.chunks[i] = c.appendChunk(data, w.compressor)
+		kept += cap(c.pages)
+	}
+	if kept > 3*w.cut.PartBytes {
+		// Columns took turns to be the large one; their buffers must not add up.
+		for _, c := range w.columns {
+			c.pages = nil
+		}
+	}
+	w.compressor.trim()
+	w.part.Data = data
+	w.groups = w.schema.appendGroup(w.groups, g)
+	w.count++
+	w.rows, w.raw, w.stored = 0, 0, 0
+}
+
+// read parses row r of b into cells and returns the size of its values in the file.
+func (w *Writer) read(b *row.Batch, r int) (size int, err error) {
+	w.repaired = w.repaired[:0]
+	if cap(w.repaired) > keptBytesMax {
+		w.repaired = nil
+	}
+	for i, column := range w.config.Columns {
+		value, ok := b.Value(r, i)
+		switch {
+		case !ok:
+			w.cells[i] = cell{null: true}
+			w.part.Counters.Nulls++
+		case w.schema.storage[i] == storedBytes:
+			text, err := w.text(b, r, i, value)
+			if err != nil {
+				return 0, err
+			}
+			w.cells[i] = cell{text: text}
+		default:
+			var v verdict
+			if w.cells[i], v = parse(column, value); v != good {
+				return 0, w.refuse(b, r, i, v)
+			}
+		}
+		if size += w.cells[i].size(w.schema.storage[i]); size > limits.RowBytesMax {
+			return 0, field.TooLarge(w.place(b, r, i), limits.RowBytesMax)
+		}
+	}
+	return size, nil
+}
+
+// text checks a value that is bytes in the file, and repairs it where the rule says so.
+func (w *Writer) text(b *row.Batch, r, i int, value []byte) ([]byte, error) {
+	kind := w.config.Columns[i].Kind
+	if kind == row.Bytes {
+		return value, nil
+	}
+	if kind == row.Decimal && !field.Check(kind, value) {
+		return nil, field.NotCanonical(w.place(b, r, i), kind)
+	}
+	if kind == row.JSON && !json.Valid(value) {
+		return nil, field.NotCanonical(w.place(b, r, i), kind)
+	}
+	if utf8.Valid(value) {
+		return value, nil
+	}
+	if w.config.InvalidUTF8 != field.Replace {
+		return nil, field.InvalidUTF8(w.place(b, r, i))
+	}
+	w.part.Counters.InvalidUTF8++
+	size := len(value) + len(field.Replacement)*field.InvalidCount(value)
+	if size > limits.RowBytesMax {
+		return nil, field.TooLarge(w.place(b, r, i), limits.RowBytesMax)
+	}
+	start := len(w.repaired)
+	w.repaired = slices.Grow(w.repaired, size)
+	for len(value) > 0 {
+		if n := field.Invalid(value); n > 0 {
+			w.repaired, value = append(w.repaired, field.Replacement...), value[n:]
+			continue
+		}
+		_, n := utf8.DecodeRune(value)
+		w.repaired, value = append(w.repaired, value[:n]...), value[n:]
+	}
+	return w.repaired[start:], nil
+}
+
+func (w *Writer) place(b *row.Batch, r, i int) field.Place {
+	return field.Place{Batch: b, Row: r, Keys: w.config.Keys, Column: w.config.Columns[i].Name}
+}
+
+// refuse is the error for a value that isn't good.
+func (w *Writer) refuse(b *row.Batch, r, i int, v verdict) error {
+	place, column := w.place(b, r, i), w.config.Columns[i]
+	if v == malformed {
+		return field.NotCanonical(place, column.Kind)
+	}
+	switch column.Kind {
+	case row.Decimal:
+		return field.Errorf(place, field.CodeOutOfRange, "the value has more than %d digits or decimals beyond the declared scale %d, "+
+			"and is never rounded; declare a scale that holds it, or leave the scale out and the column is exact text", precision, column.Scale)
+	case row.Timestamp, row.DateTime:
+		return field.Errorf(place, field.CodeOutOfRange, "the time has digits beyond microseconds, and is never rounded; "+
+			"repair it at the source, or declare the column as %s in the definition", row.String)
+	case row.Int64, row.Float64, row.Bool, row.Date, row.String, row.JSON, row.Bytes:
+	}
+	return field.Errorf(place, field.CodeOutOfRange, "the value is outside the range of %s; "+
+		"declare the column as %s in the definition", column.Kind, row.Decimal)
+}
