@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"sealift/functions/internal/wire"
+	"sealift/shared/artifact"
 	"sealift/shared/edge"
 	"sealift/shared/pipeline"
 )
@@ -17,7 +18,7 @@ func main() {
 
 func build(cfg edge.SignConfig, cloud aws.Config, log *slog.Logger) (any, error) {
 	signer := pipeline.Signer{
-		Ledger: wire.Ledger(cloud, cfg.TableName), Store: wire.Store(cloud, cfg.BucketName), NewID: edge.NewJobID,
+		Ledger: wire.Ledger(cloud, cfg.TableName), Store: wire.Store(cloud, cfg.BucketName), Keys: artifact.Keys{}, NewID: edge.NewJobID,
 	}
 	return edge.SignAPI(signer, cfg.Claims(), log), nil
 }

@@ -50,6 +50,21 @@ func (Keys) Artifact(tenant, jobID string, generation int64, random, fileName st
 	return prefix(ArtifactsRoot, tenant, jobID) + publication(generation, random) + "/" + file(fileName)
 }
 
+// File is where the publication of the artifact's key puts one of many files.
+func (Keys) File(artifactKey string, number int, extension string) string {
+	return publicationOf(artifactKey) + file(fmt.Sprintf("file-%05d.%s", number, extension))
+}
+
+// Beside tells whether two keys belong to the files of one publication.
+func (Keys) Beside(a, b string) bool {
+	return a != "" && strings.HasPrefix(a, string(ArtifactsRoot)) && publicationOf(a) == publicationOf(b)
+}
+
+// publicationOf is a key up to its file's name.
+func publicationOf(artifactKey string) string {
+	return artifactKey[:strings.LastIndexByte(artifactKey, '/')+1]
+}
+
 // Receipt is where one publication of a job puts its receipt.
 func (Keys) Receipt(tenant, jobID string, generation int64, random string) string {
 	return prefix(ReceiptsRoot, tenant, jobID) + publication(generation, random) + receiptSuffix

@@ -41,12 +41,20 @@ type export struct {
 }
 
 type file struct {
+	// Name is that of what is delivered first: the one file, or the manifest of many.
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
 	CRC64 string `json:"crc64nvme"`
 	// Fidelity counts what was done to values.
 	Fidelity map[string]int64 `json:"fidelity"`
+	// Files are those that the manifest lists; absent for one file.
+	Files *files `json:"files,omitempty"`
+}
+
+type files struct {
+	Count int64 `json:"count"`
+	Bytes int64 `json:"bytes"`
 }
 
 // waiting is why an unfinished export does not go on just now.
@@ -86,7 +94,10 @@ func show(s pipeline.Status) (export, error) {
 		e.Links["cancel"] = self + "/cancel"
 	}
 	if j.State == job.StateCompleted {
-		e.File = &file{Name: snap.FileName, Rows: j.Artifact.Rows, Bytes: j.Artifact.Bytes, CRC64: checksum.CRC64(j.Artifact.CRC64).Base64(), Fidelity: pipeline.Fidelity(j.Artifact.Counters)}
+		e.File = &file{Name: pipeline.ArtifactName(snap), Rows: j.Artifact.Rows, Bytes: j.Artifact.Bytes, CRC64: checksum.CRC64(j.Artifact.CRC64).Base64(), Fidelity: pipeline.Fidelity(j.Artifact.Counters)}
+		if j.Artifact.Files > 0 {
+			e.File.Files = &files{Count: j.Artifact.Files, Bytes: j.Artifact.FilesBytes}
+		}
 		e.Links["download_links"] = self + "/download-links"
 		e.Links["receipt"] = self + "/receipt"
 		e.Links["revoke"] = self + "/revoke"

@@ -99,7 +99,7 @@ func (h *house) api(route string) edge.API {
 	create := edge.CreateAPI(h.creator(), claims, h.logger())
 	query := edge.QueryAPI(pipeline.Querier{Ledger: h.world.Ledger, Store: h.world.Store}, claims, h.logger())
 	cancel := edge.CancelAPI(pipeline.Canceller{Ledger: h.world.Ledger}, claims, h.logger())
-	sign := edge.SignAPI(pipeline.Signer{Ledger: h.world.Ledger, Store: h.world.Store, NewID: edge.NewJobID}, claims, h.logger())
+	sign := edge.SignAPI(pipeline.Signer{Ledger: h.world.Ledger, Store: h.world.Store, Keys: artifact.Keys{}, NewID: edge.NewJobID}, claims, h.logger())
 	operate := edge.OperateAPI(pipeline.Operator{Ledger: h.world.Ledger}, claims, h.logger())
 	return map[string]edge.API{
 		"POST /v1/exports":                     create,

@@ -1,11 +1,13 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
 
 	"sealift/shared/checksum"
+	"sealift/shared/job"
 	"sealift/shared/pipeline"
 )
 
@@ -13,7 +15,11 @@ import (
 func SignAPI(s pipeline.Signer, claims Claims, log *slog.Logger) API {
 	return api{claims: claims, log: log, routes: map[string]route{
 		"POST /v1/exports/{id}/download-links": func(ctx context.Context, r request) (response, error) {
-			link, err := s.Sign(ctx, r.who, r.path["id"])
+			number, err := readFile(r.body)
+			if err != nil {
+				return response{}, err
+			}
+			link, err := s.Sign(ctx, r.who, r.path["id"], number)
 			if err != nil {
 				return response{}, err
 			}
@@ -23,4 +29,19 @@ func SignAPI(s pipeline.Signer, claims Claims, log *slog.Logger) API {
 			}}, nil
 		},
 	}}.handle
+}
+
+// readFile reads the optional body: the number of one of many files.
+func readFile(body []byte) (int64, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return 0, nil
+	}
+	var asked struct {
+		File *int64 `json:"file"`
+	}
+	if err := decodeOnly(body, &asked); err != nil || asked.File == nil || *asked.File < 1 {
+		return 0, &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: "/file",
+			Detail: `the body must be empty or a JSON object with nothing but the number of a file from 1, as in {"file": 3}`}
+	}
+	return *asked.File, nil
 }

@@ -161,6 +161,8 @@ func DecodeJob(fields Fields) (Job, error) {
 			Bytes:         r.number("artifact_bytes"),
 			Rows:          r.number("artifact_rows"),
 			CRC64:         r.hex("artifact_crc64", 64),
+			Files:         r.number("artifact_files"),
+			FilesBytes:    r.number("artifact_files_bytes"),
 		},
 		ExpiresAt:    r.time("expires_at_ms"),
 		Retention:    time.Duration(r.number("retention_s")) * time.Second,

@@ -142,14 +142,14 @@ func TestRowsDecodeToWhatTheirMovesPromised(t *testing.T) {
 	if diff := cmp.Diff(publish, d.job().Publish); diff != "" {
 		t.Errorf("publication (-want +stored):\n%s", diff)
 	}
-	artifact := job.Artifact{Key: "artifacts/a", ReceiptKey: "receipts/r", ReceiptSHA256: "c", ETag: "e", Bytes: 300, Rows: 30, CRC64: math.MaxUint64}
+	artifact := job.Artifact{Key: "artifacts/a", ReceiptKey: "receipts/r", ReceiptSHA256: "c", ETag: "e", Bytes: 300, Rows: 30, CRC64: math.MaxUint64, Files: 3, FilesBytes: 900}
 	d.apply(d.job().Complete(finalize, artifact, act))
 	if diff := cmp.Diff(artifact, d.job().Artifact); diff != "" {
 		t.Errorf("artifact (-want +stored):\n%s", diff)
 	}
 	cleaner := d.claim(job.CleanID, now)
 	d.apply(d.job().Cleaned(cleaner, nil, now), nil)
-	d.apply(d.job().Sign(act))
+	d.apply(d.job().Sign(act, 3))
 	d.apply(d.job().Expire(audit.Revoked, act))
 	if end := d.job(); end.State != job.StateExpired || end.Downloads != 1 || !end.DueAt.IsZero() || !end.ExpiresAt.Equal(now) {
 		t.Errorf("revoked: %+v", end)

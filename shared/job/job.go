@@ -109,7 +109,7 @@ type Publication struct {
 	At          time.Time
 }
 
-// Artifact is the one file that a completed job delivers.
+// Artifact is what a completed job delivers: its one file, or the manifest of many.
 type Artifact struct {
 	Key           string
 	ReceiptKey    string
@@ -119,9 +119,17 @@ type Artifact struct {
 	Rows          int64
 	// CRC64 is the CRC-64/NVME of the whole object.
 	CRC64 uint64
+	// Files is how many files the manifest lists, and 0 for one file without a manifest. FilesBytes is the size of all
+	// files together, without a manifest.
+	Files      int64
+	FilesBytes int64
 	// Counters are what the encoders did to values.
 	Counters Counters
 }
+
+// LinksMax is how many download links the job may give out: as many downloads as the definition allows, each of which
+// is one link for a single file, or one for the manifest and one for each file. 0 is no limit.
+func (j Job) LinksMax() int64 { return j.DownloadsMax * (j.Artifact.Files + 1) }
 
 // Failure says why a job or unit failed and what to do.
 type Failure struct {

@@ -91,15 +91,25 @@ func (u Unit) Renew(now time.Time) (time.Time, Change) {
 	return until, Change{name: "renew", writes: []Write{w}}
 }
 
-// OpenUpload records the multipart upload that this attempt created for the shard; there is at most one.
+// OpenUpload records the multipart upload that this attempt created for the unit; there is at most one at a time.
 func (u Unit) OpenUpload(key, id string) (Unit, Change) {
+	return u.openUpload("open_upload", key, id, Guard{Field: "upload_id", Test: IsAbsent})
+}
+
+// FollowUpload is OpenUpload for a unit that makes one object after another: the new upload takes the place of the one
+// whose object is complete.
+func (u Unit) FollowUpload(key, id string) (Unit, Change) {
+	return u.openUpload("follow_upload", key, id, equal("upload_id", u.Upload.ID))
+}
+
+func (u Unit) openUpload(move, key, id string, before Guard) (Unit, Change) {
 	next := u
 	next.Upload = Upload{Key: key, ID: id, PartNumber: 1}
 	w := u.owned()
-	w.Guards = append(w.Guards, Guard{Field: "upload_id", Test: IsAbsent})
+	w.Guards = append(w.Guards, before)
 	w.Set = []Field{{"upload_key", key}, {"upload_id", id}, {"part_number", int64(1)}}
 	w.Applied = []Guard{equal("upload_id", id)}
-	return next, Change{name: "open_upload", writes: []Write{w}}
+	return next, Change{name: move, writes: []Write{w}}
 }
 
 // Checkpoint commits one part that the store has confirmed: the list grows by it and progress moves to what is behind

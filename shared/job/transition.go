@@ -168,7 +168,7 @@ func (j Job) Complete(unit Unit, artifact Artifact, act Act) (Change, error) {
 	move, event := j.transition(StateCompleted, audit.Completed, act,
 		map[string]string{
 			"rows":  strconv.FormatInt(artifact.Rows, 10),
-			"bytes": strconv.FormatInt(artifact.Bytes, 10),
+			"bytes": strconv.FormatInt(artifact.FilesBytes, 10),
 		},
 		append([]Field{
 			{"artifact_key", artifact.Key},
@@ -178,6 +178,8 @@ func (j Job) Complete(unit Unit, artifact Artifact, act Act) (Change, error) {
 			{"artifact_bytes", artifact.Bytes},
 			{"artifact_rows", artifact.Rows},
 			{"artifact_crc64", hex64(artifact.CRC64)},
+			{"artifact_files", artifact.Files},
+			{"artifact_files_bytes", artifact.FilesBytes},
 			{"artifact_counters", encodeJSON(artifact.Counters)},
 			{"finished_at_ms", act.Now.UnixMilli()},
 			{"expires_at_ms", expires.UnixMilli()},
@@ -210,14 +212,18 @@ func (j Job) Expire(action audit.Action, act Act) (Change, error) {
 	return Change{name: "expire", writes: []Write{move, j.stageClean(CleanEverything, act.Now), event}}, nil
 }
 
-// Sign records one download link before it is given out. It is refused when the job has moved on or the count is used
-// up since it was read.
-func (j Job) Sign(act Act) (Change, error) {
+// Sign records one download link before it is given out: for file number file, or for the artifact itself when that is
+// 0. It is refused when the job has moved on or the count is used up since it was read.
+func (j Job) Sign(act Act, file int64) (Change, error) {
 	if j.State != StateCompleted {
 		return Change{}, Errorf(Fenced, "job_state", "the job is %s; only a completed job has a file", j.State)
 	}
 	act = j.after(act)
 	version := j.Version + 1
+	var detail map[string]string
+	if file > 0 {
+		detail = map[string]string{"file": strconv.FormatInt(file, 10)}
+	}
 	return Change{name: "sign", writes: []Write{
 		{
 			Key:     JobKey(j.ID),
@@ -228,7 +234,7 @@ func (j Job) Sign(act Act) (Change, error) {
 		},
 		insertEvent(audit.Event{
 			Job: j.ID, Tenant: j.Tenant, Action: audit.Signed, Actor: act.Actor, AtMilli: act.Now.UnixMilli(),
-			Version: version, Reason: act.Reason, Act: act.ID,
+			Version: version, Reason: act.Reason, Act: act.ID, Detail: detail,
 		}, ""),
 	}}, nil
 }

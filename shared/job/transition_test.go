@@ -65,7 +65,7 @@ func moves() []move {
 			[]job.State{job.StateCompleted}, job.StateExpired, audit.Expired},
 		{"revoke", func(j job.Job) (job.Change, error) { return j.Expire(audit.Revoked, act) },
 			[]job.State{job.StateCompleted}, job.StateExpired, audit.Revoked},
-		{"sign", func(j job.Job) (job.Change, error) { return j.Sign(act) },
+		{"sign", func(j job.Job) (job.Change, error) { return j.Sign(act, 0) },
 			[]job.State{job.StateCompleted}, job.StateCompleted, audit.Signed},
 	}
 }

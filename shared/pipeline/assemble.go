@@ -53,8 +53,8 @@ func (s step) bytes() int64 {
 	return size + s.copied.To - s.copied.From
 }
 
-func (a assembly) run(ctx context.Context, w whole) (Object, error) {
-	steps := layOut(w, a.bounds)
+func (a assembly) run(ctx context.Context, of filed) (Object, error) {
+	steps := layOut(of, a.bounds)
 	if len(steps) > limits.StorePartsMax {
 		return Object{}, job.Errorf(job.Permanent, "artifact_too_large", "the file needs %d parts; one object can have %d: ask for a shorter span", len(steps), limits.StorePartsMax)
 	}
@@ -94,7 +94,7 @@ func (a assembly) run(ctx context.Context, w whole) (Object, error) {
 // upload goes on with the multipart upload that an earlier attempt recorded, or makes and records one.
 func (a assembly) upload(ctx context.Context) (job.Upload, map[int64]job.Part, error) {
 	unit := a.held.Unit()
-	if unit.Upload.Open() {
+	if unit.Upload.Open() && unit.Upload.Key == a.object.Key {
 		parts, err := a.store.Parts(ctx, unit.Upload)
 		if err != nil {
 			return job.Upload{}, nil, err
@@ -110,6 +110,9 @@ func (a assembly) upload(ctx context.Context) (job.Upload, map[int64]job.Part, e
 		return job.Upload{}, nil, err
 	}
 	opened, change := unit.OpenUpload(a.object.Key, id)
+	if unit.Upload.Open() {
+		opened, change = unit.FollowUpload(a.object.Key, id)
+	}
 	if err := a.held.Commit(ctx, opened, change); err != nil {
 		return job.Upload{}, nil, err
 	}
@@ -146,12 +149,12 @@ func (a assembly) gather(ctx context.Context, s step) ([]byte, error) {
 
 // layOut turns the pieces and the suffix into steps. Every step but the last has at least the store's part minimum. A
 // run of small pieces before a large one borrows the bytes it lacks from the large one's beginning.
-func layOut(w whole, bounds Bounds) []step {
+func layOut(of filed, bounds Bounds) []step {
 	l := layout{bounds: bounds}
-	for _, p := range w.pieces {
+	for _, p := range of.pieces {
 		l.add(Slice{Key: p.object.Key, ETag: p.object.ETag, To: p.object.Bytes})
 	}
-	l.small.literal = w.suffix
+	l.small.literal = of.suffix
 	if l.small.bytes() > 0 || len(l.steps) == 0 {
 		l.push(l.small)
 	}

@@ -24,11 +24,11 @@ func TestLayOutCoversEveryByteOnceInOrder(t *testing.T) {
 	sizes := []int64{0, 1, 1000, least - 1, least, least + 1, 2*least - 1, 2 * least, 3 * least, most - 1, most, most + 1, 3*most + 7}
 	random := rand.New(rand.NewPCG(7, 11))
 	for round := range 2000 {
-		w := whole{suffix: make([]byte, random.IntN(20))}
+		w := filed{suffix: make([]byte, random.IntN(20))}
 		var want []span
 		for n := range random.IntN(9) {
 			size := sizes[random.IntN(len(sizes))]
-			w.pieces = append(w.pieces, piece{object: job.StagedObject{Key: fmt.Sprint(n), ETag: "e" + fmt.Sprint(n), Bytes: size}})
+			w.pieces = append(w.pieces, placed{piece: piece{object: job.StagedObject{Key: fmt.Sprint(n), ETag: "e" + fmt.Sprint(n), Bytes: size}}})
 			if size > 0 {
 				want = append(want, span{n, 0, size})
 			}

@@ -36,7 +36,7 @@ func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {
 		// A worker may still be sure of its lease and write; it can't commit any more, and it stops before this.
 		return c.Ledger.Apply(ctx, held.Unit().Postpone(now, quiet.Add(time.Second)))
 	}
-	removed := removal{store: c.Store, keep: keptKeys(j, held.Unit().Scope), etags: map[string]string{j.Artifact.Key: j.Artifact.ETag}}
+	removed := removal{store: c.Store, keep: c.kept(j, held.Unit().Scope), etags: map[string]string{j.Artifact.Key: j.Artifact.ETag}}
 	for _, prefix := range c.Keys.Prefixes(j.Tenant, j.ID) {
 		if err := removed.uploads(ctx, prefix); err != nil {
 			return err
@@ -74,23 +74,20 @@ func (c Cleaner) retire(ctx context.Context, j job.Job) (quiet time.Time, err er
 	return quiet, err
 }
 
-// keptKeys are the objects that a clean-up of this scope leaves alone: the bound artifact and its receipt, and an object
-// that conflicts with what the job would have published, which is evidence.
-func keptKeys(j job.Job, scope job.CleanScope) map[string]bool {
-	keep := map[string]bool{}
-	if scope == job.CleanStaging {
-		keep[j.Artifact.Key], keep[j.Artifact.ReceiptKey] = true, true
+// kept tells which objects a clean-up of this scope leaves alone: the bound files and their receipt, and what conflicts
+// with what the job would have published, which is evidence.
+func (c Cleaner) kept(j job.Job, scope job.CleanScope) func(key string) bool {
+	return func(key string) bool {
+		bound := c.Keys.Beside(j.Artifact.Key, key) || key == j.Artifact.ReceiptKey
+		conflicting := c.Keys.Beside(j.Publish.ArtifactKey, key)
+		return scope == job.CleanStaging && bound || j.Failure.Code == codeConflict && conflicting
 	}
-	if j.Failure.Code == codeConflict {
-		keep[j.Publish.ArtifactKey] = true
-	}
-	return keep
 }
 
 // removal deletes below prefixes and counts.
 type removal struct {
 	store       Store
-	keep        map[string]bool
+	keep        func(key string) bool
 	etags       map[string]string
 	objectCount int
 	uploadCount int
@@ -125,7 +122,7 @@ func (r *removal) objects(ctx context.Context, prefix string) error {
 		}
 		for _, object := range page {
 			after = object.Key
-			if r.keep[object.Key] {
+			if r.keep(object.Key) {
 				continue
 			}
 			if err := r.store.Delete(ctx, object.Key, r.etags[object.Key]); err != nil {

@@ -101,6 +101,10 @@ func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, def
 	if err != nil {
 		return fail(err)
 	}
+	// What no format can write is refused here and not by the first worker.
+	if err := FileSpec(snap, 0).Validate(); err != nil {
+		return fail(err)
+	}
 	return record, d, snap, nil
 }
 

@@ -129,9 +129,9 @@ func (s Sweeper) classify(ctx context.Context, key string, since time.Time) (str
 	switch {
 	case !j.State.Terminal():
 		return classInWork, nil
-	case j.State == job.StateCompleted && (key == j.Artifact.Key || key == j.Artifact.ReceiptKey):
+	case j.State == job.StateCompleted && (s.Keys.Beside(j.Artifact.Key, key) || key == j.Artifact.ReceiptKey):
 		return classBound, nil
-	case j.Failure.Code == codeConflict && key == j.Publish.ArtifactKey:
+	case j.Failure.Code == codeConflict && s.Keys.Beside(j.Publish.ArtifactKey, key):
 		return classKept, nil
 	}
 	clean, err := readUnit(ctx, s.Ledger, jobID, job.CleanID)

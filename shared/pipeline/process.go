@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sealift/shared/format"
+	"sealift/shared/format/xlsx"
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/snapshot"
@@ -27,6 +28,10 @@ type Keys interface {
 	// Artifact and Receipt are the keys of one publication; random makes them unguessable.
 	Artifact(tenant, jobID string, generation int64, random, fileName string) string
 	Receipt(tenant, jobID string, generation int64, random string) string
+	// File is the key of one of many files beside the artifact's, which is then their manifest.
+	File(artifactKey string, number int, extension string) string
+	// Beside tells whether two keys belong to the files of one publication.
+	Beside(a, b string) bool
 	// Prefixes are those below which everything of a job is stored: staging, artifacts, receipts.
 	Prefixes(tenant, jobID string) []string
 	// Roots are the prefixes below which everything of every job is stored.
@@ -56,7 +61,7 @@ func (p Processor) work(ctx context.Context, j job.Job, held *Held) error {
 	}
 	s := &shard{
 		Processor: p, job: j, held: held, query: query, masks: maskOf(snap),
-		spec: FileSpec(snap, len(query.Key)), number: number, first: number == 1,
+		spec: FileSpec(snap, len(query.Key)), number: number, first: number == 1 || snap.Layout == snapshot.LayoutFiles,
 	}
 	object, err := s.write(ctx, d.Source.Connection)
 	if err != nil {
@@ -83,26 +88,30 @@ func (p Processor) finish(ctx context.Context, j job.Job, unit job.Unit, object 
 	return p.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
 }
 
-// FileSpec says how the snapshot's file is written.
+// FileSpec says how the snapshot's file is written. A snapshot from a receipt may say anything; what is wrong with it is a
+// fault that Validate names.
 func FileSpec(s snapshot.Snapshot, keys int) format.Spec {
 	spec := format.Spec{
 		Format: format.Name(s.Format.Type), Compression: format.Compression(s.Format.Compression), Keys: keys,
 		Guard: s.Format.Guard, InvalidUTF8: format.InvalidRule(s.Format.InvalidUTF8), Zone: s.Zone,
 	}
-	if spec.Format == format.CSV {
-		spec.CSV = format.CSVOptions{
-			LineEnd: s.Format.LineEnd, Header: s.Format.Header, BOM: s.Format.BOM, NullText: s.Format.Null,
+	switch spec.Format {
+	case format.CSV:
+		spec.CSV = s.Format.CSV()
+	case format.XLSX:
+		spec.XLSX.LongText = xlsx.LongRule(s.Format.LongText)
+		for _, column := range s.Columns {
+			spec.XLSX.Widths = append(spec.XLSX.Widths, float64(column.Width))
+			spec.XLSX.AsText = append(spec.XLSX.AsText, column.AsText)
 		}
-		// A snapshot from a receipt may say anything; what is missing is a fault that Validate names.
-		if len(s.Format.Delimiter) == 1 {
-			spec.CSV.Delimiter = s.Format.Delimiter[0]
-		}
-		if len(s.Format.Quote) == 1 {
-			spec.CSV.Quote = s.Format.Quote[0]
-		}
+	case format.JSONL, format.Parquet:
 	}
 	for _, column := range s.Columns {
-		spec.Columns = append(spec.Columns, rowColumn(column))
+		typed := rowColumn(column)
+		if column.Scale != nil {
+			typed.Scale = *column.Scale
+		}
+		spec.Columns = append(spec.Columns, typed)
 	}
 	return spec
 }

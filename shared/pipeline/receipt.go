@@ -41,8 +41,11 @@ type ReceiptColumn struct {
 	Mask string   `json:"mask,omitempty"`
 }
 
-// ReceiptFile is one file and the segments it consists of; their key ranges tile the key space in order.
+// ReceiptFile is one file and the segments it consists of; the key ranges of all files' segments tile the key space in
+// order. A segment without rows may have no bytes in a file and still stand for its range.
 type ReceiptFile struct {
+	// Number is the file's when there are many, from 1.
+	Number   int              `json:"number,omitempty"`
 	Name     string           `json:"name"`
 	Rows     int64            `json:"rows"`
 	Bytes    int64            `json:"bytes"`
@@ -69,20 +72,28 @@ type ReceiptSegment struct {
 	RowsHash string    `json:"rows_xxh64_sum"`
 }
 
-func newReceipt(j job.Job, snap snapshot.Snapshot, w whole) Receipt {
+func newReceipt(j job.Job, snap snapshot.Snapshot, w whole, files []filed) Receipt {
 	r := Receipt{
 		Schema: 1, Job: j.ID, Tenant: j.Tenant, Definition: j.Definition, DefinitionVersion: j.DefinitionVersion,
 		SnapshotDigest: j.SnapshotDigest, Snapshot: json.RawMessage(j.Snapshot),
 		Watermark: Watermark{AsOf: snap.AsOf, Ceiling: j.Ceiling},
-		Rows:      w.rows, Bytes: w.bytes, RowsHash: hash(w.rowsHash),
+		Rows:      w.rows, RowsHash: hash(w.rowsHash),
 		Fidelity: Fidelity(w.counters),
 		Nulls:    nullRendering(snap),
 	}
 	for _, column := range snap.Columns {
 		r.Columns = append(r.Columns, ReceiptColumn{Name: column.Name, Kind: column.Kind, Mask: string(column.Mask)})
 	}
-	file := ReceiptFile{Name: snap.FileName, Rows: w.rows, Bytes: w.bytes, CRC64: w.crc64.Base64()}
-	for _, p := range w.pieces {
+	for _, f := range files {
+		r.Bytes += f.bytes
+		r.Files = append(r.Files, receiptFile(f))
+	}
+	return r
+}
+
+func receiptFile(f filed) ReceiptFile {
+	file := ReceiptFile{Number: f.number, Name: f.name, Rows: f.rows, Bytes: f.bytes, CRC64: f.crc64.Base64()}
+	for _, p := range f.pieces {
 		if p.rows > 0 {
 			if file.Keys.First == nil {
 				file.Keys.First = p.first
@@ -94,8 +105,7 @@ func newReceipt(j job.Job, snap snapshot.Snapshot, w whole) Receipt {
 			Offset: p.offset, Bytes: p.object.Bytes, CRC64: p.crc64.Base64(), RowsHash: hash(p.rowsHash),
 		})
 	}
-	r.Files = []ReceiptFile{file}
-	return r
+	return file
 }
 
 // Fidelity names what was done to values, for receipts and people: how many values each. What only some formats can do
@@ -124,8 +134,14 @@ func (r Receipt) Encode() []byte {
 
 func hash(sum uint64) string { return fmt.Sprintf("%016x", sum) }
 
+// nullRendering says how NULL is told from a value.
 func nullRendering(snap snapshot.Snapshot) string {
-	if snap.Format.Type == "jsonl" {
+	switch snap.Format.Type {
+	case "jsonl":
+		return "null"
+	case "xlsx":
+		return "empty cell; empty text is a cell with text of no characters"
+	case "parquet":
 		return "null"
 	}
 	return fmt.Sprintf("unquoted %q; text equal to it is quoted", snap.Format.Null)

@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
 	"sealift/shared/audit"
+	"sealift/shared/checksum"
 	"sealift/shared/definition"
 	"sealift/shared/format"
 	"sealift/shared/job"
@@ -18,6 +20,7 @@ import (
 type Signer struct {
 	Ledger Ledger
 	Store  Store
+	Keys   Keys
 	NewID  func() string
 }
 
@@ -31,8 +34,10 @@ type Download struct {
 }
 
 // Sign decides anew on current facts: who asks, what the newest definition lets them see, the job's state, expiry and
-// count, and whether the object is still the one that was bound. The link is recorded before it is given out.
-func (s Signer) Sign(ctx context.Context, who policy.Principal, id string) (Download, error) {
+// count, and whether the object is still the one that was bound. The link is recorded before it is given out. It is for
+// the file that the manifest lists under the number, or for what the export delivers first when that is 0: its one file
+// or the manifest.
+func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, number int64) (Download, error) {
 	for range limits.ConflictTries {
 		j, err := visibleJob(ctx, s.Ledger, who, id)
 		if err != nil {
@@ -45,10 +50,11 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string) (Down
 		if err != nil {
 			return Download{}, err
 		}
-		if err := s.intact(ctx, j); err != nil {
+		wanted, err := s.choose(ctx, j, snap, number)
+		if err != nil {
 			return Download{}, err
 		}
-		change, err := j.Sign(job.Act{ID: s.NewID(), Actor: who.Subject, Now: s.Ledger.Now()})
+		change, err := j.Sign(job.Act{ID: s.NewID(), Actor: who.Subject, Now: s.Ledger.Now()}, number)
 		if err != nil {
 			return Download{}, err
 		}
@@ -59,7 +65,7 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string) (Down
 		if err != nil {
 			return Download{}, err
 		}
-		return s.link(ctx, j, snap, d, format.ContentType(FileSpec(snap, 0)))
+		return s.link(ctx, j, d, wanted)
 	}
 	return Download{}, job.Errorf(job.Transient, "ledger_contended", "the export is moving too fast; ask again")
 }
@@ -71,7 +77,7 @@ func (s Signer) deliverable(j job.Job) error {
 	if !s.Ledger.Now().Before(j.ExpiresAt) {
 		return &job.Error{Kind: job.NotFound, Code: "export_expired", Detail: "the export's file has expired; ask for the export again"}
 	}
-	if j.DownloadsMax > 0 && j.Downloads >= j.DownloadsMax {
+	if j.DownloadsMax > 0 && j.Downloads >= j.LinksMax() {
 		return job.Errorf(job.Limited, "downloads_exceeded", "the export has been downloaded %d times, which is all that its definition allows; ask for the export again", j.DownloadsMax)
 	}
 	return nil
@@ -102,27 +108,80 @@ func (s Signer) current(ctx context.Context, who policy.Principal, j job.Job) (s
 		Detail: "the file holds more than you may see now; ask for the export again with the columns that you may see"}
 }
 
-// intact refuses a download whose object is gone or is not the one that was bound.
-func (s Signer) intact(ctx context.Context, j job.Job) error {
-	object, ok, err := s.Store.Stat(ctx, j.Artifact.Key)
+// wanted is the object that a link is asked for, as it was published.
+type wanted struct {
+	Object
+
+	name        string
+	contentType string
+}
+
+// choose finds the object and refuses one that is gone or is not the one that was published.
+func (s Signer) choose(ctx context.Context, j job.Job, snap snapshot.Snapshot, number int64) (wanted, error) {
+	if number < 0 || number > j.Artifact.Files {
+		return wanted{}, &job.Error{Kind: job.Invalid, Code: "file_unknown", Field: "/file", Detail: filesText(number, j.Artifact.Files)}
+	}
+	spec := FileSpec(snap, 0)
+	first := wanted{
+		Object: Object{Key: j.Artifact.Key, ETag: j.Artifact.ETag, Bytes: j.Artifact.Bytes, CRC64: j.Artifact.CRC64},
+		name:   ArtifactName(snap), contentType: format.ContentType(spec),
+	}
+	if j.Artifact.Files > 0 {
+		first.contentType = manifestType
+	}
+	if err := s.intact(ctx, first.Object); err != nil || number == 0 {
+		return first, err
+	}
+	text, err := s.Store.Read(ctx, Slice{Key: first.Key, ETag: first.ETag, To: first.Bytes})
+	if err != nil {
+		return wanted{}, err
+	}
+	listed, err := manifestEntry(text, number)
+	if err != nil {
+		return wanted{}, err
+	}
+	crc64, err := checksum.ParseCRC64(listed.CRC64)
+	if err != nil {
+		return wanted{}, damaged()
+	}
+	file := wanted{
+		Object: Object{Key: s.Keys.File(j.Artifact.Key, listed.Number, format.Extension(spec)), Bytes: listed.Bytes, CRC64: uint64(crc64)},
+		name:   listed.Name, contentType: format.ContentType(spec),
+	}
+	return file, s.intact(ctx, file.Object)
+}
+
+func filesText(number, files int64) string {
+	if files == 0 {
+		return fmt.Sprintf("/file is %d; the export has a single file: leave the field out", number)
+	}
+	return fmt.Sprintf("/file is %d; the export has files 1 to %d: leave the field out for their manifest", number, files)
+}
+
+func (s Signer) intact(ctx context.Context, want Object) error {
+	object, ok, err := s.Store.Stat(ctx, want.Key)
 	if err != nil {
 		return err
 	}
-	if !ok || object.Bytes != j.Artifact.Bytes || object.CRC64 != j.Artifact.CRC64 {
-		return &job.Error{Kind: job.Permanent, Code: "artifact_damaged",
-			Detail: "the file in the store is missing or is not the one that was published; an operator has to look, or ask for the export again"}
+	if !ok || object.Bytes != want.Bytes || object.CRC64 != want.CRC64 {
+		return damaged()
 	}
 	return nil
 }
 
-func (s Signer) link(ctx context.Context, j job.Job, snap snapshot.Snapshot, d definition.Definition, contentType string) (Download, error) {
+func damaged() error {
+	return &job.Error{Kind: job.Permanent, Code: "artifact_damaged",
+		Detail: "the file in the store is missing or is not the one that was published; an operator has to look, or ask for the export again"}
+}
+
+func (s Signer) link(ctx context.Context, j job.Job, d definition.Definition, of wanted) (Download, error) {
 	now := s.Ledger.Now()
 	lifetime := min(time.Duration(d.Limits.LinkSecondsMax)*time.Second, j.ExpiresAt.Sub(now))
 	url, expires, err := s.Store.Sign(ctx, Link{
-		Key: j.Artifact.Key, FileName: snap.FileName, ContentType: contentType, Lifetime: lifetime, Now: now,
+		Key: of.Key, FileName: of.name, ContentType: of.contentType, Lifetime: lifetime, Now: now,
 	})
 	if err != nil {
 		return Download{}, err
 	}
-	return Download{URL: url, Expires: expires, FileName: snap.FileName, Bytes: j.Artifact.Bytes, CRC64: j.Artifact.CRC64}, nil
+	return Download{URL: url, Expires: expires, FileName: of.name, Bytes: of.Bytes, CRC64: of.CRC64}, nil
 }

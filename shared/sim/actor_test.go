@@ -356,7 +356,7 @@ func (l *life) sign() {
 	l.spawn(doing{
 		what: "sign", limit: 10 * time.Second,
 		run: func(ctx context.Context, a *actor) error {
-			download, err := pipeline.Signer{Ledger: a.ports.Ledger, Store: a.ports.Store, NewID: a.newID}.Sign(ctx, l.who, l.id)
+			download, err := pipeline.Signer{Ledger: a.ports.Ledger, Store: a.ports.Store, Keys: artifact.Keys{}, NewID: a.newID}.Sign(ctx, l.who, l.id, 0)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,11 @@ package snapshot
 import (
 	"slices"
 	"strings"
+
+	"sealift/shared/definition"
+	"sealift/shared/format/csv"
+	"sealift/shared/format/csv/gb18030"
+	"sealift/shared/format/field"
 )
 
 func (f *freezer) format(s *Snapshot) error {
@@ -11,23 +16,62 @@ func (f *freezer) format(s *Snapshot) error {
 	if s.Format.Type == "" {
 		s.Format.Type = d.Formats[0]
 	}
-	if s.Format.Compression == "" {
-		s.Format.Compression = d.Compressions[0]
-	}
 	if !slices.Contains(d.Formats, s.Format.Type) {
 		return refuse("format_not_allowed", "/format/type", "/format/type is %q; definition %s allows %s", clip(s.Format.Type), d.Name, quoted(d.Formats))
 	}
-	if !slices.Contains(d.Compressions, s.Format.Compression) {
-		return refuse("format_not_allowed", "/format/compression", "/format/compression is %q; definition %s allows %s", clip(s.Format.Compression), d.Name, quoted(d.Compressions))
+	allowed := d.CompressionsFor(s.Format.Type)
+	if s.Format.Compression == "" {
+		s.Format.Compression = allowed[0]
 	}
+	if !slices.Contains(allowed, s.Format.Compression) {
+		return f.compressionRefused(s.Format, allowed)
+	}
+	f.look(s)
 	if s.Format.Type != "csv" {
-		return f.withoutCSVOptions()
+		return f.withoutCSVOptions(s.Format.Type)
 	}
 	return f.csv(s)
 }
 
+func (f *freezer) compressionRefused(format Format, allowed []string) error {
+	if can := definition.CompressionsOf(format.Type); len(can) == 1 {
+		return refuse("format_not_allowed", "/format/compression", "/format/compression is %q; %s allows only %s, for it is compressed inside", clip(format.Compression), format.Type, can[0])
+	}
+	return refuse("format_not_allowed", "/format/compression", "/format/compression is %q; definition %s allows %s for %s", clip(format.Compression), f.definition.Name, quoted(allowed), format.Type)
+}
+
+// look freezes what only typed formats and spreadsheets use. Text formats don't, and their snapshots stay as they always
+// were.
+func (f *freezer) look(s *Snapshot) {
+	sheet := s.Format.Type == "xlsx"
+	if sheet {
+		s.Format.Guard, s.Format.LongText = !f.definition.KeepFormulas, f.definition.LongText.Named()
+	}
+	if !sheet && s.Format.Type != "parquet" {
+		return
+	}
+	for i := range s.Columns {
+		column, _ := f.definition.Column(s.Columns[i].Name)
+		s.Columns[i].Scale = column.Scale
+		if sheet {
+			s.Columns[i].Width, s.Columns[i].AsText = column.Width, column.AsText
+		}
+	}
+}
+
+func (f *freezer) layout(s *Snapshot) error {
+	switch asked := Layout(f.request.Layout); asked {
+	case "":
+	case LayoutFile, LayoutFiles:
+		s.Layout = asked
+	default:
+		return refuse("layout", "/layout", "/layout is %q; allowed are %s (one file) and %s (many files and a manifest)", clip(f.request.Layout), LayoutFile, LayoutFiles)
+	}
+	return nil
+}
+
 // withoutCSVOptions refuses options that the format would ignore.
-func (f *freezer) withoutCSVOptions() error {
+func (f *freezer) withoutCSVOptions(format string) error {
 	asked := f.request.Format
 	given := []struct {
 		name  string
@@ -39,10 +83,11 @@ func (f *freezer) withoutCSVOptions() error {
 		{"header", asked.Header != nil},
 		{"bom", asked.BOM},
 		{"null", asked.Null != nil},
+		{"encoding", asked.Encoding != ""},
 	}
 	for _, option := range given {
 		if option.given {
-			return refuse("format_option", "/format/"+option.name, "/format/%s is for csv; %s has no such option", option.name, f.request.Format.Type)
+			return refuse("format_option", "/format/"+option.name, "/format/%s is for csv; %s has no such option", option.name, format)
 		}
 	}
 	return nil
@@ -79,10 +124,56 @@ func (f *freezer) csv(s *Snapshot) error {
 	if s.Format.Quote != `"` && s.Format.Quote != "'" {
 		return refuse("format_option", "/format/quote", "/format/quote is %q; allowed are \" and '", clip(s.Format.Quote))
 	}
-	if len(s.Format.Null) > nullBytesMax || strings.ContainsAny(s.Format.Null, "\r\n\"'"+s.Format.Delimiter) {
-		return refuse("format_option", "/format/null", "/format/null is %q; use up to %d characters without quotes, delimiters and line ends", clip(s.Format.Null), nullBytesMax)
+	if len(s.Format.Null) > nullBytesMax {
+		return refuse("format_option", "/format/null", "/format/null has %d bytes; at most %d are allowed", len(s.Format.Null), nullBytesMax)
+	}
+	if err := f.encoding(s); err != nil {
+		return err
+	}
+	// Everything else has been judged, so what is still wrong is the null text.
+	if faults := s.Format.CSV().Faults(s.Format.Guard); len(faults) > 0 || strings.ContainsAny(s.Format.Null, "\"'") {
+		return refuse("format_option", "/format/null", "/format/null is %q; use text without quotes, delimiters, control characters and spaces at its ends, that no spreadsheet takes for a formula and the encoding has: \"\" and \\N are usual", s.Format.Null)
 	}
 	return nil
+}
+
+func (f *freezer) encoding(s *Snapshot) error {
+	switch f.request.Format.Encoding {
+	case "", "utf-8":
+		return nil
+	case string(csv.GB18030):
+	default:
+		return refuse("format_option", "/format/encoding", "/format/encoding is %q; allowed are utf-8 and %s", clip(f.request.Format.Encoding), csv.GB18030)
+	}
+	s.Format.Encoding, s.Format.Unencodable = string(csv.GB18030), f.definition.Unencodable.Named()
+	if s.Format.BOM {
+		return refuse("format_option", "/format/bom", "/format/bom is true; a byte order mark is for utf-8, and /format/encoding is %s", csv.GB18030)
+	}
+	if s.Format.Delimiter == "|" {
+		return refuse("format_option", "/format/delimiter", "/format/delimiter is a vertical bar, which is part of characters in %s; allowed with it are a comma, semicolon or tab", csv.GB18030)
+	}
+	for _, column := range s.Columns {
+		if s.Format.Header && !gb18030.AllEncodable([]byte(column.Name)) {
+			return refuse("format_option", "/format/encoding", "/format/encoding is %s, which has no sure code for a character in the name of column %q; leave the column or the header out, or use utf-8", csv.GB18030, column.Name)
+		}
+	}
+	return nil
+}
+
+// CSV are the options of a CSV file. A snapshot that was changed may say anything; what is missing then is a fault that
+// the options' own check names.
+func (f Format) CSV() csv.Options {
+	options := csv.Options{
+		LineEnd: f.LineEnd, Header: f.Header, BOM: f.BOM, NullText: f.Null,
+		Encoding: csv.Encoding(f.Encoding), Unencodable: field.InvalidRule(f.Unencodable),
+	}
+	if len(f.Delimiter) == 1 {
+		options.Delimiter = f.Delimiter[0]
+	}
+	if len(f.Quote) == 1 {
+		options.Quote = f.Quote[0]
+	}
+	return options
 }
 
 const nullBytesMax = 16

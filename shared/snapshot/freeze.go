@@ -22,10 +22,10 @@ import (
 func Freeze(request Request, d definition.Definition, version int64, who policy.Principal, now time.Time) (Snapshot, error) {
 	s := Snapshot{
 		Schema: 1, Tenant: who.Tenant, Applicant: who.Subject, Definition: d.Name, DefinitionVersion: version,
-		Layout: "file", Policy: policy.Version,
+		Layout: LayoutFile, Policy: policy.Version,
 	}
 	f := &freezer{request: request, definition: d, who: who, now: now}
-	steps := []func(*Snapshot) error{f.purpose, f.columns, f.filters, f.zone, f.span, f.format, f.fileName}
+	steps := []func(*Snapshot) error{f.purpose, f.columns, f.filters, f.zone, f.span, f.format, f.layout, f.fileName}
 	for _, step := range steps {
 		if err := step(&s); err != nil {
 			return Snapshot{}, err
@@ -298,10 +298,12 @@ const fileNameBytesMax = 200
 
 func (f *freezer) fileName(s *Snapshot) error {
 	extension := "." + s.Format.Type
-	switch s.Format.Compression {
-	case "gzip":
+	switch {
+	case s.Format.Type != "csv" && s.Format.Type != "jsonl":
+		// What is compressed inside doesn't say so in its name.
+	case s.Format.Compression == "gzip":
 		extension += ".gz"
-	case "zstd":
+	case s.Format.Compression == "zstd":
 		extension += ".zst"
 	}
 	name := f.request.FileName
@@ -326,7 +328,7 @@ func (f *freezer) fileName(s *Snapshot) error {
 
 // withoutEnding takes the endings of formats and compressions off a name, so that a name never says what the file isn't.
 func withoutEnding(name string) string {
-	for _, endings := range [][]string{{".gz", ".zst"}, {".csv", ".jsonl"}} {
+	for _, endings := range [][]string{{".gz", ".zst"}, {".csv", ".jsonl", ".xlsx", ".parquet"}} {
 		for _, ending := range endings {
 			if cut := len(name) - len(ending); cut >= 0 && strings.EqualFold(name[cut:], ending) {
 				name = name[:cut]

@@ -20,10 +20,12 @@ type Request struct {
 	Filters    []Filter `json:"filters,omitempty"`
 	Span       Span     `json:"span,omitzero"`
 	// AsOf is the cutoff in business time; absent means the moment of creation.
-	AsOf     string        `json:"as_of,omitempty"`
-	Zone     string        `json:"zone,omitempty"`
-	Format   FormatRequest `json:"format,omitzero"`
-	FileName string        `json:"file_name,omitempty"`
+	AsOf   string        `json:"as_of,omitempty"`
+	Zone   string        `json:"zone,omitempty"`
+	Format FormatRequest `json:"format,omitzero"`
+	// Layout is file (one file, the default) or files (many files and a manifest).
+	Layout   string `json:"layout,omitempty"`
+	FileName string `json:"file_name,omitempty"`
 }
 
 // Filter is one restriction as asked for: value for the comparisons, values for in.
@@ -50,6 +52,7 @@ type FormatRequest struct {
 	Header      *bool   `json:"header,omitempty"`
 	BOM         bool    `json:"bom,omitempty"`
 	Null        *string `json:"null,omitempty"`
+	Encoding    string  `json:"encoding,omitempty"`
 }
 
 // Decode reads a request from JSON: at most limits.RequestBytesMax of valid UTF-8, one object, no unknown field, no

@@ -1,6 +1,6 @@
 // Package snapshot owns the frozen intent of a job: what was asked for, normalised so that spelling does not matter,
 // with everything the server chose, in one canonical form with one digest. Start reading at Freeze. It imports job,
-// definition, policy, limits and row.
+// definition, policy, limits, row, and of the formats csv, whose options are a request's to choose.
 package snapshot
 
 import (
@@ -34,16 +34,32 @@ type Snapshot struct {
 	Order    []string `json:"order"`
 	Zone     string   `json:"zone"`
 	Format   Format   `json:"format"`
-	Layout   string   `json:"layout"`
+	Layout   Layout   `json:"layout"`
 	FileName string   `json:"file_name"`
 	Policy   string   `json:"policy"`
 }
+
+// Layout is how the rows are spread over files.
+type Layout string
+
+// The layouts.
+const (
+	// LayoutFile is one file; the default.
+	LayoutFile Layout = "file"
+	// LayoutFiles is one file for each shard that has rows, and a manifest that lists them.
+	LayoutFiles Layout = "files"
+)
 
 // Column is one column of the file with the mask it carries.
 type Column struct {
 	Name string              `json:"name"`
 	Kind row.Kind            `json:"kind"`
 	Mask definition.MaskKind `json:"mask,omitempty"`
+	// Scale is the definition's, for formats with typed decimals; nil leaves it to the source.
+	Scale *int `json:"scale,omitempty"`
+	// Width and AsText are for workbooks.
+	Width  int  `json:"width,omitempty"`
+	AsText bool `json:"as_text,omitempty"`
 }
 
 // Wanted is a filter in canonical text.
@@ -65,6 +81,11 @@ type Format struct {
 	Null        string `json:"null,omitempty"`
 	Guard       bool   `json:"guard,omitempty"`
 	InvalidUTF8 string `json:"invalid_utf8"`
+	// Encoding is empty for UTF-8, which all formats but CSV always are; Unencodable is for the others.
+	Encoding    string `json:"encoding,omitempty"`
+	Unencodable string `json:"unencodable,omitempty"`
+	// LongText is for workbooks.
+	LongText string `json:"long_text,omitempty"`
 }
 
 // Encode renders the canonical form.

@@ -29,6 +29,7 @@ func Ledger(t *testing.T, newLedger func(t *testing.T) pipeline.Ledger) {
 		{"a renewal that was repeated is one renewal, a stale one is refused", renewal},
 		{"of many claims at once one wins", claimRace},
 		{"a checkpoint appends its part once however often it is repeated", checkpointRepeats},
+		{"one upload follows another, and only one", uploadsFollow},
 		{"values survive exactly", valuesSurvive},
 		{"a refused transaction leaves no row behind", transactionIsAtomic},
 		{"a plan and its end may be repeated", planRepeats},

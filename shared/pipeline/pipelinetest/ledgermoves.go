@@ -45,6 +45,19 @@ func checkpointRepeats(s *story) {
 	diff(s.t, "parts after a stale checkpoint", len(s.unit(j.ID, unit.ID).Progress.Parts), 2)
 }
 
+func uploadsFollow(s *story) {
+	j := s.running(1)
+	unit := s.claimed(j.ID, job.ShardID(1))
+	first, open := unit.OpenUpload("artifacts/1", "u1")
+	s.must(open)
+	_, follow := first.FollowUpload("artifacts/2", "u2")
+	s.must(follow)
+	s.must(follow)
+	_, late := first.FollowUpload("artifacts/2", "u3")
+	s.refused(late)
+	diff(s.t, "upload", s.unit(j.ID, unit.ID).Upload, job.Upload{Key: "artifacts/2", ID: "u2", PartNumber: 1})
+}
+
 func valuesSurvive(s *story) {
 	j := s.running(1)
 	unit := s.claimed(j.ID, job.ShardID(1))
@@ -52,7 +65,8 @@ func valuesSurvive(s *story) {
 		Cursor: row.Key{"2026-03-29T01:00:00.123456Z", "名字 \"q\"\n𠮷", ""},
 		First:  row.Key{"-9223372036854775808"},
 		Rows:   9007199254740993, Bytes: math.MaxInt64, RawBytes: math.MinInt64 + 1, RawCRC32: math.MaxUint32,
-		CRC64: math.MaxUint64, RowsHash: 1 << 63, Counters: job.Counters{Nulls: 1, Neutralised: 2, InvalidUTF8: 3, Masked: 4},
+		CRC64: math.MaxUint64, RowsHash: 1 << 63, Counters: job.Counters{Nulls: 1, Neutralised: 2, InvalidUTF8: 3, Masked: 4, NumbersAsText: 5, TimesAsText: 6, Escaped: 7, Replaced: 8, Truncated: 9},
+		Fragment:  `{"sheets": ["名字"]}`,
 		PartCount: 1, Exhausted: true, Parts: []job.Part{{Number: 1, ETag: "", Bytes: 0, CRC64: 0}},
 	}
 	want.RawBytes = math.MaxInt64
@@ -196,12 +210,12 @@ func completeAndSign(s *story) {
 	if j.State != job.StateCompleted || !j.ExpiresAt.Equal(s.now.Add(j.Retention)) || !j.DueAt.Equal(j.ExpiresAt) {
 		s.t.Errorf("the completed job reads back as %+v", j)
 	}
-	sign, err := j.Sign(s.act())
+	sign, err := j.Sign(s.act(), 0)
 	s.move(sign, err)
 	s.must(sign)
 	later := s.act()
 	later.Now = later.Now.Add(1e6)
-	second, err := j.Sign(later)
+	second, err := j.Sign(later, 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -240,7 +254,7 @@ func finishedIsNotDue(s *story) {
 
 func auditInOrder(s *story) {
 	j := s.completed()
-	s.move(j.Sign(s.act()))
+	s.move(j.Sign(s.act(), 0))
 	s.must(job.Note(audit.Event{Job: j.ID, Tenant: s.tenant, Action: audit.Denied, Actor: "bob", AtMilli: 1, Version: j.Version}, "x"))
 	s.refused(job.Note(audit.Event{Job: j.ID, Tenant: s.tenant, Action: audit.Denied, Actor: "bob", AtMilli: 2, Version: j.Version}, "x"))
 	from, to := job.EventSpan()

@@ -79,7 +79,10 @@ func leaseSamples() []Sample {
 	_, renew := shard.Renew(now)
 	fresh := sampleUnit(job.ShardID(1))
 	_, open := fresh.OpenUpload("staging/s00001", "upload-1")
+	opened, _ := fresh.OpenUpload("artifacts/file-00001.csv", "upload-1")
+	_, follow := opened.FollowUpload("artifacts/file-00002.csv", "upload-2")
 	progress := shard.Progress
+	progress.Fragment = "sheets=1"
 	progress.Rows, progress.Bytes, progress.Exhausted = 20, 600, true
 	_, checkpoint := shard.Checkpoint(job.Part{Number: 2, ETag: "e2", Bytes: 300, CRC64: 0xbeef}, progress)
 	failure := job.Failure{Kind: job.Transient, Code: "source_timeout", Detail: "the source did not answer within 30s"}
@@ -93,6 +96,7 @@ func leaseSamples() []Sample {
 		{"claim_dead_lease", takeover},
 		{"renew", renew},
 		{"open_upload", open},
+		{"follow_upload", follow},
 		{"checkpoint", checkpoint},
 		{"finish_shard", sampleJob(job.StateRunning).FinishShard(shard, job.StagedObject{Key: "staging/s00001", ETag: "e9", Bytes: 600}, now)},
 		{"cleaned", sampleJob(job.StateCompleted).Cleaned(sampleUnit(job.CleanID), map[string]string{"objects": "2"}, now)},
@@ -125,14 +129,14 @@ func jobSamples() []Sample {
 		{"plan_empty", must(queued.Plan(sampleUnit(job.PlanID), job.Planned{Shards: 1}, act))},
 		{"begin_publish", must(running.BeginPublish(sampleUnit(job.FinalizeID), publishing.Publish, act))},
 		{"complete", must(publishing.Complete(sampleUnit(job.FinalizeID), job.Artifact{
-			Key: "artifacts/a.csv", ReceiptKey: "receipts/a.json", ReceiptSHA256: "c0", ETag: "e10", Bytes: 900, Rows: 30, CRC64: 0xffffffffffffffff,
+			Key: "artifacts/a.csv", ReceiptKey: "receipts/a.json", ReceiptSHA256: "c0", ETag: "e10", Bytes: 900, FilesBytes: 900, Rows: 30, CRC64: 0xffffffffffffffff,
 		}, act))},
 		{"cancel", must(running.Cancel(person))},
 		{"fail", must(queued.Fail(failure, act))},
 		{"fail_unit", must(running.FailUnit(sampleShard(), failure, act))},
 		{"expire", must(completed.Expire(audit.Expired, act))},
 		{"revoke", must(completed.Expire(audit.Revoked, person))},
-		{"sign", must(completed.Sign(person))},
+		{"sign", must(completed.Sign(person, 0))},
 		{"nudge_job", running.Nudge(now.Add(2 * time.Minute))},
 	}
 }

@@ -94,9 +94,9 @@ func byteMutants() []mutant {
 		one("every try publishes under a new key", finalize, `	if j.State == job.StateRunning {
 		if j, err`, `	if j.State == job.StateRunning || j.State == job.StatePublishing {
 		if j, err`),
-		one("the artifact's key changes with every attempt", finalize, `want := Object{Key: j.Publish.ArtifactKey, Bytes`,
-			`want := Object{Key: f.Keys.Artifact(j.Tenant, j.ID, held.Unit().Generation, f.NewRandom(), "a.csv"), Bytes`),
-		one("the receipt is not stored", finalize, `	if _, err := f.Store.Put(ctx, NewObject{Key: want.Key, ContentType: "application/json"}, text); err != nil {`,
+		one("the artifact's key changes with every attempt", finalize, `of.name, of.key = snap.FileName, j.Publish.ArtifactKey`,
+			`of.name, of.key = snap.FileName, f.Keys.Artifact(j.Tenant, j.ID, held.Unit().Generation, f.NewRandom(), "a.csv")`),
+		one("the receipt is not stored", finalize, `	if _, err := f.put(ctx, j.Publish.ReceiptKey, text); err != nil {`,
 			`	if err := error(nil); err != nil {`),
 		one("a part of another size is taken for done", assemble, `part, ok := done[s.number]; ok && part.Bytes == s.bytes()`, `part, ok := done[s.number]; ok`).
 			because("the sources of a part never change, and the whole is proven by its checksum"),
@@ -112,8 +112,8 @@ func byteMutants() []mutant {
 func sweepMutants() []mutant {
 	return []mutant{
 		one("the clean-up doesn't wait for leases to end", clean, `if quiet.After(now) {`, `if false {`),
-		one("the clean-up removes what is delivered", clean, `	if scope == job.CleanStaging {`, `	if scope == job.CleanEverything {`),
-		one("the clean-up doesn't keep evidence", clean, `	if j.Failure.Code == codeConflict {`, `	if false {`),
+		one("the clean-up removes what is delivered", clean, `scope == job.CleanStaging && bound`, `scope == job.CleanEverything && bound`),
+		one("the clean-up doesn't keep evidence", clean, `j.Failure.Code == codeConflict && conflicting`, `false && conflicting`),
 		one("the clean-up leaves uploads", clean, `		if err := removed.uploads(ctx, prefix); err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ func (s *service) routes() http.Handler {
 	create := edge.CreateAPI(pipeline.Creator{Ledger: s.world.Ledger, Queue: s.world.Queue, NewID: edge.NewJobID}, claims, log)
 	query := edge.QueryAPI(pipeline.Querier{Ledger: s.world.Ledger, Store: store}, claims, log)
 	cancel := edge.CancelAPI(pipeline.Canceller{Ledger: s.world.Ledger}, claims, log)
-	sign := edge.SignAPI(pipeline.Signer{Ledger: s.world.Ledger, Store: store, NewID: edge.NewJobID}, claims, log)
+	sign := edge.SignAPI(pipeline.Signer{Ledger: s.world.Ledger, Store: store, Keys: artifact.Keys{}, NewID: edge.NewJobID}, claims, log)
 	operate := edge.OperateAPI(pipeline.Operator{Ledger: s.world.Ledger}, claims, log)
 	mux := http.NewServeMux()
 	for route, handle := range map[string]edge.API{

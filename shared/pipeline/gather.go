@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"sealift/shared/checksum"
+	"sealift/shared/job"
+	"sealift/shared/row"
+)
+
+// whole is what the shards add up to.
+type whole struct {
+	pieces   []piece
+	rows     int64
+	bytes    int64
+	rowsHash uint64
+	counters job.Counters
+}
+
+// piece is what one shard has written.
+type piece struct {
+	number   int
+	unit     string
+	keys     row.Range
+	first    row.Key
+	last     row.Key
+	object   job.StagedObject
+	rows     int64
+	crc64    checksum.CRC64
+	rowsHash uint64
+	rawBytes int64
+	rawCRC32 uint32
+	fragment string
+	// parts are the sizes of its parts; none for a piece that was stored in one call.
+	parts []int64
+}
+
+// gather reads every shard in order and checks that together they are the job: all there and done by this plan, key
+// ranges that tile the space, no key on both sides of a border, counts equal to what the job has counted.
+func (f Finalizer) gather(ctx context.Context, j job.Job) (whole, error) {
+	w := whole{}
+	var lastKey row.Key
+	from, to := job.ShardSpan()
+	err := eachUnit(ctx, f.Ledger, j.ID, from, to, func(u job.Unit) error {
+		if u.PlanGeneration != j.PlanGeneration || int64(len(w.pieces)) >= j.Shards {
+			return nil // left by a plan that was not committed
+		}
+		p := piece{
+			number: len(w.pieces) + 1, unit: u.ID, keys: u.Range, first: u.Progress.First, last: u.Progress.Cursor, object: u.Object, rows: u.Progress.Rows,
+			crc64: checksum.CRC64(u.Progress.CRC64), rowsHash: u.Progress.RowsHash,
+			rawBytes: u.Progress.RawBytes, rawCRC32: u.Progress.RawCRC32, fragment: u.Progress.Fragment,
+		}
+		for _, part := range u.Progress.Parts {
+			p.parts = append(p.parts, part.Bytes)
+		}
+		if err := checkPiece(w, p, u, lastKey); err != nil {
+			return err
+		}
+		if p.rows > 0 {
+			lastKey = p.last
+		}
+		w.pieces = append(w.pieces, p)
+		w.rows += p.rows
+		w.bytes += p.object.Bytes
+		w.rowsHash += p.rowsHash
+		w.counters.Add(u.Progress.Counters)
+		return nil
+	})
+	if err != nil {
+		return whole{}, err
+	}
+	if len(w.pieces) == 0 || int64(len(w.pieces)) != j.Shards || w.pieces[len(w.pieces)-1].keys.To != nil {
+		return whole{}, job.Errorf(job.Permanent, "shards_incomplete", "%d shards of %d were found, or the last one is not the end of the key space", len(w.pieces), j.Shards)
+	}
+	if w.rows != j.Rows || w.bytes != j.Bytes {
+		return whole{}, job.Errorf(job.Permanent, "counts_differ", "the shards have %d rows and %d bytes, the job counted %d and %d", w.rows, w.bytes, j.Rows, j.Bytes)
+	}
+	if j.RowsMax > 0 && w.rows > j.RowsMax {
+		return whole{}, rowsMaxExceeded("", w.rows, j.RowsMax)
+	}
+	return w, nil
+}
+
+func checkPiece(w whole, p piece, u job.Unit, lastKey row.Key) error {
+	number := p.number
+	var end row.Key
+	if number > 1 {
+		end = w.pieces[number-2].keys.To
+	}
+	switch {
+	case u.ID != job.ShardID(number) || u.State != job.UnitDone:
+		return job.Errorf(job.Permanent, "shards_incomplete", "shard %d is missing or not done (found %s, %s)", number, u.ID, u.State)
+	case (number == 1) != (p.keys.From == nil) || !slices.Equal(end, p.keys.From):
+		return job.Errorf(job.Permanent, "shards_not_tiling", "shard %d does not begin where the one before it ends", number)
+	case p.rows > 0 && lastKey != nil && slices.Equal(lastKey, p.first):
+		return job.Errorf(job.Permanent, "key_twice", "the last key before shard %d is its first key too", number)
+	case len(p.parts) > 0 && sum(p.parts) != p.object.Bytes:
+		return job.Errorf(job.Permanent, "counts_differ", "shard %d stored %d bytes and its parts have %d", number, p.object.Bytes, sum(p.parts))
+	case p.object.Bytes != u.Progress.Bytes:
+		return job.Errorf(job.Permanent, "counts_differ", "shard %d stored %d bytes and committed %d", number, p.object.Bytes, u.Progress.Bytes)
+	}
+	return nil
+}
+
+func sum(numbers []int64) int64 {
+	total := int64(0)
+	for _, n := range numbers {
+		total += n
+	}
+	return total
+}
