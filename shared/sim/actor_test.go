@@ -272,6 +272,7 @@ func (l *life) deliver(message sim.Message, limit, pace time.Duration) {
 	if !ok {
 		return
 	}
+	l.tally.events[delivered]++
 	comeAgain := func(after time.Duration) {
 		if message.Receives++; message.Receives >= receivesMax {
 			l.tally.buried++
@@ -295,7 +296,7 @@ func (l *life) deliver(message sim.Message, limit, pace time.Duration) {
 }
 
 func (l *life) work(ctx context.Context, a *actor, pointer job.Pointer) error {
-	table := table{shape: l.shape, short: a.random.IntN, touch: func(ctx context.Context, method, subject string) error {
+	table := table{shape: l.shape, replaced: &l.replaced, short: a.random.IntN, touch: func(ctx context.Context, method, subject string) error {
 		return l.world.Touch(ctx, a.name, method, subject)
 	}}
 	worker := a.worker()
@@ -313,6 +314,7 @@ func (l *life) work(ctx context.Context, a *actor, pointer job.Pointer) error {
 // sweep starts a sweeper.
 func (l *life) sweep() {
 	l.swept = l.now()
+	l.tally.events[swept]++
 	l.spawn(doing{
 		what: "sweep", limit: 2 * time.Minute,
 		run: func(ctx context.Context, a *actor) error {
@@ -327,6 +329,7 @@ func (l *life) sweep() {
 // cancel makes a person cancel the job.
 func (l *life) cancel() {
 	l.cancels++
+	l.tally.events[cancelAsked]++
 	l.spawn(doing{
 		what: "cancel", limit: 10 * time.Second,
 		run: func(ctx context.Context, a *actor) error {
@@ -342,6 +345,7 @@ func (l *life) cancel() {
 
 // revoke makes a person end the delivery.
 func (l *life) revoke() {
+	l.tally.events[revokeAsked]++
 	l.spawn(doing{
 		what: "revoke", limit: 10 * time.Second,
 		run: func(ctx context.Context, a *actor) error {
@@ -353,6 +357,7 @@ func (l *life) revoke() {
 
 // sign makes a person ask for a link, and follow it at once.
 func (l *life) sign() {
+	l.tally.events[linkAsked]++
 	l.spawn(doing{
 		what: "sign", limit: 10 * time.Second,
 		run: func(ctx context.Context, a *actor) error {

@@ -75,35 +75,35 @@ func TestThePoliceComparesTheLedgerWithTheStore(t *testing.T) {
 				next: with(running, "state", "completed", "artifact_key", "artifacts/acme/"+id+"/1-x/f.csv")}})
 		}},
 		{"a clean-up under a lease", "ended while s00001 is leased", func(_ *testing.T, w *World) {
-			w.Ledger.state.put(shardKey, leased)
+			w.Ledger.state.put(w.Clock.Now(), shardKey, leased)
 			cleanKey := job.UnitKey(id, job.CleanID)
 			cleaning := row(cleanKey, "state", "leased", "generation", int64(1), "owner", "sweep.1")
 			police(w, "sweep", "cleaned", []step{{write: job.Write{Key: cleanKey, Guards: fence}, old: cleaning, next: with(cleaning, "state", "done")}})
 		}},
 		{"publishing without the lease", "publishes and the holder is worker.1", func(_ *testing.T, w *World) {
-			w.Ledger.state.put(job.UnitKey(id, job.FinalizeID), with(leased, "unit", job.FinalizeID))
+			w.Ledger.state.put(w.Clock.Now(), job.UnitKey(id, job.FinalizeID), with(leased, "unit", job.FinalizeID))
 			police(w, "other", "begin_publish", []step{{write: job.Write{Key: jobKey}, old: running, next: with(running, "state", "publishing")}})
 		}},
 		{"a due time in the far future", "due soon", func(_ *testing.T, w *World) {
 			police(w, "worker", "nudge", []step{unitStep(with(leased, job.FieldDueAt, int64(now+86_400_000)))})
 		}},
 		{"a listed part that is written again", "written again", func(t *testing.T, w *World) {
-			w.Ledger.state.put(shardKey, with(leased, "parts", []string{"1:10:0000000000000001:e"}))
+			w.Ledger.state.put(w.Clock.Now(), shardKey, with(leased, "parts", []string{"1:10:0000000000000001:e"}))
 			upload := job.Upload{Key: staged, ID: "upload-000001"}
 			if _, err := w.Store.PutPart(t.Context(), upload, 1, data, crc); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		{"an upload that is aborted under its job", "was aborted while", func(t *testing.T, w *World) {
-			w.Ledger.state.put(shardKey, leased)
-			w.Ledger.state.put(jobKey, running)
+			w.Ledger.state.put(w.Clock.Now(), shardKey, leased)
+			w.Ledger.state.put(w.Clock.Now(), jobKey, running)
 			if err := w.Store.AbortUpload(t.Context(), staged, "upload-000001"); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		{"a staged object that is deleted under its job", "was deleted while", func(t *testing.T, w *World) {
-			w.Ledger.state.put(shardKey, with(leased, "object_key", staged))
-			w.Ledger.state.put(jobKey, running)
+			w.Ledger.state.put(w.Clock.Now(), shardKey, with(leased, "object_key", staged))
+			w.Ledger.state.put(w.Clock.Now(), jobKey, running)
 			if _, err := w.Store.Put(t.Context(), pipeline.NewObject{Key: staged}, data); err != nil {
 				t.Fatal(err)
 			}

@@ -24,6 +24,7 @@ const (
 	dieAfter
 	stall
 	freeze
+	suspend
 	tellToStop
 	refuseForGood
 	deeds
@@ -31,8 +32,8 @@ const (
 
 func (d deed) String() string {
 	return [deeds]string{
-		"let be", "refused", "throttled", "lost on its way", "done, answer lost", "reported lost, done later", "done, answer lost, sent again", "worker dies before",
-		"worker dies after", "held up past a lease", "worker frozen past its lease", "worker told to stop", "refused for good",
+		"let be", "refused", "throttled or met by another transaction", "lost on its way", "done, answer lost", "reported lost, done later", "done, answer lost, sent again", "worker dies before",
+		"worker dies after", "held up past a lease", "worker frozen past its lease", "worker and its clock frozen", "worker told to stop", "refused for good",
 	}[d]
 }
 
@@ -60,6 +61,10 @@ func (l *life) answer(p *parked) {
 		return
 	case freeze:
 		p.actor.until = l.now().Add(frozen)
+		return
+	case suspend:
+		p.actor.until = l.now().Add(frozen)
+		p.actor.ports.Ledger.Halt(frozen)
 		return
 	case tellToStop:
 		p.actor.stop()
@@ -96,7 +101,7 @@ func (d deed) fault() sim.Fault {
 		return sim.Refuse(job.Unknown)
 	case loseAnswer:
 		return sim.LoseAnswer()
-	case letItBe, repeat, dieBefore, dieAfter, stall, freeze, tellToStop, deeds:
+	case letItBe, repeat, dieBefore, dieAfter, stall, freeze, suspend, tellToStop, deeds:
 	}
 	return sim.Fault{}
 }
@@ -121,6 +126,7 @@ func (l *life) arrive(p *parked) {
 			break
 		}
 	}
+	l.tally.events[arrivedLate]++
 	l.note(p.actor.name, "what it sent arrives late").call = &p.call
 	p.late()
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -22,6 +21,14 @@ type Ledger struct {
 	// off is how wrong the caller's own clock is, which counts until the ledger has answered; nil means that it has.
 	off      time.Duration
 	answered *atomic.Bool
+	// halt is when the caller's clock stood still since the ledger last answered it.
+	halt *atomic.Pointer[halt]
+}
+
+// halt is a stretch of time in which a process and its clock stood still.
+type halt struct {
+	from time.Time
+	by   time.Duration
 }
 
 var _ pipeline.Ledger = (*Ledger)(nil)
@@ -30,10 +37,11 @@ var _ pipeline.Ledger = (*Ledger)(nil)
 type rows struct {
 	byKey map[job.RowKey]job.Fields
 	order map[string][]string
-	// alarms are the rows that are due some time, in no order: there are few.
-	alarms []alarm
+	index index
 	// bound names, by object key, the completed job that delivers the object.
 	bound map[string]string
+	// taken and returned are all steps up and down of the tenants' counts of active jobs.
+	taken, returned int64
 	// steps is where a change is prepared, to be used again.
 	steps []step
 }
@@ -54,7 +62,7 @@ func (l *Ledger) Adopt(other *Ledger) {
 	for pk, order := range other.state.order {
 		l.state.order[pk] = slices.Clone(order)
 	}
-	l.state.alarms = append(l.state.alarms, other.state.alarms...)
+	l.state.index.alarms = append(l.state.index.alarms, other.state.index.alarms...)
 	maps.Copy(l.state.bound, other.state.bound)
 }
 
@@ -65,13 +73,25 @@ func (l *Ledger) Lagging(by time.Duration) *Ledger {
 	return &view
 }
 
-// Now is the world's time less the view's lag; before the ledger has answered, it is what the caller's own clock says.
+// Now is the world's time less the view's lag, and less what its clock has missed; before the ledger has answered, it is
+// what the caller's own clock says.
 func (l *Ledger) Now() time.Time {
-	if l.answered != nil && !l.answered.Load() {
-		return l.world.Clock.Now().Add(l.off)
+	now := l.world.Clock.Now()
+	if l.answered == nil {
+		return now.Add(-l.lag)
 	}
-	return l.world.Clock.Now().Add(-l.lag)
+	if missed := l.halt.Load(); missed != nil {
+		now = now.Add(-min(now.Sub(missed.from), missed.by))
+	}
+	if !l.answered.Load() {
+		return now.Add(l.off)
+	}
+	return now.Add(-l.lag)
 }
+
+// Halt makes the caller's clock stand still from now on for that long, as that of a suspended machine does. What it has
+// missed it learns from the ledger's next answer. It is for views of World.Caller only.
+func (l *Ledger) Halt(by time.Duration) { l.halt.Store(&halt{from: l.world.Clock.Now(), by: by}) }
 
 // read and write make a call and note that the ledger has answered.
 func (l *Ledger) read(ctx context.Context, method, of, subject string, effect func() error) error {
@@ -87,6 +107,7 @@ func (l *Ledger) write(ctx context.Context, method, subject string, effect func(
 func (l *Ledger) hear() {
 	if l.answered != nil {
 		l.answered.Store(true)
+		l.halt.Store(nil)
 	}
 }
 
@@ -130,22 +151,27 @@ func (s *rows) apply(w *World, actor string, change job.Change) error {
 		s.steps = append(s.steps, step{write: write, old: old, next: next})
 	}
 	police(w, actor, change.Name(), s.steps)
+	now := w.Clock.Now()
 	for i := range s.steps {
 		if step := &s.steps[i]; !step.write.Check {
-			s.put(step.write.Key, step.next)
+			s.put(now, step.write.Key, step.next)
 		}
 	}
 	return nil
 }
 
-func (s *rows) put(key job.RowKey, row job.Fields) {
+func (s *rows) put(now time.Time, key job.RowKey, row job.Fields) {
 	if _, exists := s.byKey[key]; !exists {
 		order := s.order[key.PK]
 		at, _ := slices.BinarySearch(order, key.SK)
 		s.order[key.PK] = slices.Insert(order, at, key.SK)
 	}
+	if key.SK == "QUOTA" {
+		by := number(row, "active_jobs") - number(s.byKey[key], "active_jobs")
+		s.taken, s.returned = s.taken+max(by, 0), s.returned+max(-by, 0)
+	}
 	s.byKey[key] = row
-	s.arm(key, row)
+	s.index.put(now, key, row)
 	if key.SK == "JOB" && row[fieldState] == string(job.StateCompleted) {
 		for _, field := range []string{"artifact_key", "artifact_receipt_key"} {
 			if object, ok := row[field].(string); ok && object != "" {
@@ -259,54 +285,6 @@ func (l *Ledger) Rows(ctx context.Context, span pipeline.Span) ([]job.Fields, er
 	return or(found, err)
 }
 
-// Due reads up to limit keys of rows of one bucket that are due at or before the time, earliest first.
-func (l *Ledger) Due(ctx context.Context, bucket string, at time.Time, limit int) ([]job.RowKey, error) {
-	var keys []job.RowKey
-	err := l.read(ctx, "Due", "", bucket, func() error {
-		keys = l.state.due(bucket, at, limit)
-		return checkLimit("read due rows", limit)
-	})
-	return or(keys, err)
-}
-
-// alarm is a row that is due some time.
-type alarm struct {
-	key    job.RowKey
-	bucket string
-	millis int64
-}
-
-// arm notes when a row is due.
-func (s *rows) arm(key job.RowKey, row job.Fields) {
-	millis, due := row[job.FieldDueAt].(int64)
-	at := slices.IndexFunc(s.alarms, func(a alarm) bool { return a.key == key })
-	switch {
-	case due && at < 0:
-		s.alarms = append(s.alarms, alarm{key, text(row, job.FieldDueBucket), millis})
-	case due:
-		s.alarms[at] = alarm{key, text(row, job.FieldDueBucket), millis}
-	case at >= 0:
-		s.alarms = slices.Delete(s.alarms, at, at+1)
-	}
-}
-
-func (s *rows) due(bucket string, at time.Time, limit int) []job.RowKey {
-	var found []alarm
-	for _, a := range s.alarms {
-		if a.bucket == bucket && a.millis <= at.UnixMilli() {
-			found = append(found, a)
-		}
-	}
-	slices.SortFunc(found, func(a, b alarm) int {
-		return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK))
-	})
-	keys := make([]job.RowKey, 0, min(max(limit, 0), len(found)))
-	for _, a := range found[:cap(keys)] {
-		keys = append(keys, a.key)
-	}
-	return keys
-}
-
 // Peek is one row as it stands, nil when there is none. It is no call of the port.
 func (l *Ledger) Peek(key job.RowKey) job.Fields {
 	l.world.mu.Lock()
@@ -322,20 +300,29 @@ func (l *Ledger) Rewrite(key job.RowKey, field string, value job.Value) {
 		row = maps.Clone(row)
 		row[field] = value
 		l.state.byKey[key] = row
-		l.state.arm(key, row)
+		l.state.index.put(l.world.Clock.Now(), key, row)
 	}
 }
 
-// NextDue is the earliest time at which a row is due; ok is false when none is. It is no call of the port.
-func (l *Ledger) NextDue() (at time.Time, ok bool) {
+// Strip removes fields of a row behind the pipeline's back, as if a release had written it that didn't know them. It is no
+// call of the port.
+func (l *Ledger) Strip(key job.RowKey, fields ...string) {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
-	for _, a := range l.state.alarms {
-		if !ok || a.millis < at.UnixMilli() {
-			at, ok = time.UnixMilli(a.millis).UTC(), true
+	if row := l.state.byKey[key]; row != nil {
+		row = maps.Clone(row)
+		for _, field := range fields {
+			delete(row, field)
 		}
+		l.state.byKey[key] = row
 	}
-	return at, ok
+}
+
+// Quota counts how often tenants' active jobs grew and shrank. It is no call of the port.
+func (l *Ledger) Quota() (taken, returned int64) {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	return l.state.taken, l.state.returned
 }
 
 // Recent reads up to limit of a tenant's job rows, newest first, that are older than the created key before.

@@ -70,13 +70,8 @@ type life struct {
 	cancels  int
 	ended    bool
 	troubles int
-}
-
-// tally counts what happened to messages and which deeds were done.
-type tally struct {
-	// acked, lost and buried messages are gone; those taken again have another number.
-	acked, lost, buried, again int
-	deeds                      [deeds]int
+	// replaced says that the source is another one now, annotated that the job's row has a field of a later release.
+	replaced, annotated bool
 }
 
 // said is what people were told.
@@ -233,6 +228,7 @@ func (l *life) rest() {
 		for _, a := range l.active {
 			if !a.dead && !a.deadline.IsZero() && !l.now().Before(a.deadline) {
 				l.note(a.name, "is ended at its time limit")
+				l.tally.events[timeLimit]++
 				l.kill(a)
 				woken = true
 			}

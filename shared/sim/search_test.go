@@ -86,7 +86,7 @@ func TestASeedAlwaysGivesTheSameLife(t *testing.T) {
 	t.Parallel()
 	refs := references(t)
 	seeds := uint64(40)
-	if os.Getenv(longVariable) != "" {
+	if os.Getenv(effortVariable) == effortLong {
 		seeds = 1000
 	}
 	for seed := uint64(1); seed <= seeds; seed++ {
@@ -140,23 +140,4 @@ func skipped(t *testing.T) map[int]bool {
 		skip[number] = true
 	}
 	return skip
-}
-
-func (t *tally) add(other tally) {
-	t.acked += other.acked
-	t.lost += other.lost
-	t.buried += other.buried
-	t.again += other.again
-	for i, n := range other.deeds {
-		t.deeds[i] += n
-	}
-}
-
-// String counts by kind.
-func (t *tally) String() string {
-	text := fmt.Sprintf("messages acknowledged %d, lost %d, come again %d, dead letters %d; calls", t.acked, t.lost, t.again, t.buried)
-	for d, n := range t.deeds {
-		text += fmt.Sprintf(" %s %d,", deed(d), n)
-	}
-	return strings.TrimSuffix(text, ",")
 }

@@ -11,15 +11,20 @@ import (
 	"sealift/shared/job"
 )
 
-// longVariable, when it is set, asks for everything: each test of every shape, every pair of faults of the smallest job.
-const longVariable = "SEALIFT_SIM_LONG"
+// The variable of effort asks for more than a normal run of the tests: whole plays every test for every shape, long also
+// every pair of faults of the smallest job.
+const (
+	effortVariable = "SEALIFT_SIM"
+	effortWhole    = "whole"
+	effortLong     = "long"
+)
 
 // thorough are the references that are played through fault by fault: all of them, or in a normal run those that have
 // every kind of shard, and none.
 func thorough(t *testing.T) []reference {
 	t.Helper()
 	all := references(t)
-	if os.Getenv(longVariable) != "" {
+	if effort := os.Getenv(effortVariable); effort == effortWhole || effort == effortLong {
 		return all
 	}
 	return []reference{all[0], smallest(all)}
@@ -32,7 +37,7 @@ func smallest(refs []reference) reference {
 
 // faults are the deeds that one call may suffer without the job failing.
 func faults() []deed {
-	return []deed{refuse, throttle, loseCall, loseAnswer, comeLate, repeat, dieBefore, dieAfter, stall, freeze, tellToStop}
+	return []deed{refuse, throttle, loseCall, loseAnswer, comeLate, repeat, dieBefore, dieAfter, stall, freeze, suspend, tellToStop}
 }
 
 // blow is what is done to the nth call of a life.
@@ -133,7 +138,7 @@ func TestEveryPairOfFaultsIsSurvived(t *testing.T) {
 	t.Parallel()
 	ref := smallest(references(t))
 	every := 211
-	if os.Getenv(longVariable) != "" {
+	if os.Getenv(effortVariable) == effortLong {
 		every = 1
 	}
 	lives, n := 0, 0

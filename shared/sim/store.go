@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"sealift/shared/checksum"
@@ -49,6 +50,19 @@ func (s *Store) Counts() UploadCounts {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	return s.counts
+}
+
+// Made counts the keys below prefix that ever had an object. It is no call of the port.
+func (s *Store) Made(prefix string) int {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	made := 0
+	for key := range s.written {
+		if strings.HasPrefix(key, prefix) {
+			made++
+		}
+	}
+	return made
 }
 
 // blob is an object's content and description.

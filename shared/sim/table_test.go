@@ -57,6 +57,7 @@ func shapes() []shape {
 		{name: "empty", shards: []int{0}, format: csv},
 		{name: "nothing but small", shards: []int{1, 0, 2, 1}, format: snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
 		{name: "large and large", shards: []int{18, 17}, format: snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
+		{name: "ten shards", shards: []int{5, 9, 1, 0, 14, 3, 22, 2, 8, 6}, format: csv},
 		{name: "packed", shards: []int{60, 4}, format: snapshot.FormatRequest{Type: "csv", Compression: "gzip"}},
 	}
 	begin := applied()
@@ -100,6 +101,8 @@ type table struct {
 	// touch is asked before each call and may refuse it; short chooses how many rows of up to four a batch has.
 	touch func(ctx context.Context, method, subject string) error
 	short func(most int) int
+	// replaced says that another table has taken the name, with other rows.
+	replaced *bool
 }
 
 // Open is that of pipeline.Sources.
@@ -110,8 +113,14 @@ func (t table) Open(ctx context.Context, connection string) (source.Source, erro
 // Check is that of source.Source, like the other methods.
 func (t table) Check(ctx context.Context, _ row.Query) error { return t.touch(ctx, "Check", "") }
 
-// Identity never changes.
-func (table) Identity(context.Context, row.Query) (string, error) { return "table", nil }
+// Identity changes when the table is replaced.
+func (t table) Identity(ctx context.Context, _ row.Query) (string, error) {
+	err := t.touch(ctx, "Identity", "")
+	if *t.replaced {
+		return "another table", err
+	}
+	return "table", err
+}
 
 // Close does nothing.
 func (t table) Close() error { return nil }
@@ -148,7 +157,11 @@ func (t table) Read(ctx context.Context, q row.Query, r row.Range, after row.Key
 	end := shard*gap + t.shape.shards[shard]
 	for id := next; id < min(end, next+1+t.short(4)); id++ {
 		b.AppendString(strconv.Itoa(id))
-		b.AppendString(note(id))
+		if *t.replaced {
+			b.AppendString("of another table")
+		} else {
+			b.AppendString(note(id))
+		}
 		b.AppendString(strconv.Itoa(id))
 	}
 	return nil

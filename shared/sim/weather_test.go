@@ -21,8 +21,13 @@ type weather struct {
 	sweep, lose, idle int
 	// duplicates and forgeries of messages, cancels, signs and asks are how many of them may happen.
 	duplicates, forgeries, cancels, signs, asks int
-	// newer is how often a row is for some time one of a newer release, which this one must leave alone.
-	newer int
+	// newer is how often a row is for some time one of a newer release, which this one must leave alone; older how often
+	// the job's row becomes one of an older release, later how often it gets a field that this one doesn't know.
+	newer, older, later int
+	// lag is how far the index of due rows is behind.
+	lag time.Duration
+	// replace puts another table in the source's place.
+	replace bool
 	// refusals for good fail the job; vandals put a wrong object where the artifact belongs.
 	forGood, vandal bool
 	// slow workers take their time for each call, and some are ended early by their platform.
@@ -59,13 +64,17 @@ const (
 func newWeather(random *rand.Rand) *weather {
 	some := func(n int) int { return random.IntN(n) * random.IntN(2) }
 	w := &weather{
-		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweep: some(6), lose: some(8), idle: some(10),
+		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweep: some(3), lose: some(8), idle: some(10),
 		duplicates: some(8), forgeries: some(4),
 		cancels: some(3), signs: some(3), asks: some(3), forGood: random.IntN(30) == 0, vandal: random.IntN(30) == 0,
+		older: some(2), later: some(2), lag: time.Duration(some(4)) * time.Second, replace: random.IntN(30) == 0,
 		slow: some(6), delay: time.Duration(some(120)) * time.Second, after: aftermath(some(3)),
 	}
 	if random.IntN(20) == 0 {
 		w.budget = 6 + random.IntN(30)
+	}
+	if random.IntN(20) == 0 {
+		w.sweep = 6
 	}
 	if random.IntN(8) == 0 {
 		w.newer, w.budget = 1, min(w.budget, budgetNewer)
@@ -144,6 +153,7 @@ func (l *life) turn(w *weather) {
 		l.note("queue", "loses a message")
 	case w.duplicates > 0 && happens(5) && len(ready) > 0:
 		w.duplicates--
+		l.tally.events[doubled]++
 		l.world.Queue.Duplicate(ready[l.pick(len(ready))].Number)
 		l.note("queue", "doubles a message")
 	case w.forgeries > 0 && happens(3) && l.id != "":
@@ -180,6 +190,7 @@ func (l *life) turn(w *weather) {
 func (l *life) forge() {
 	units := []string{job.PlanID, job.FinalizeID, job.ShardID(1), job.ShardID(len(l.shape.shards)), job.ShardID(len(l.shape.shards) + 1)}
 	pointer := job.Pointer{Job: l.id, Unit: units[l.random.IntN(len(units))]}
+	l.tally.events[forged]++
 	l.note("stranger", "sends a message for "+pointer.Unit)
 	if err := l.world.Queue.Send(context.Background(), job.Bulk, pointer, 0); err != nil {
 		l.breaks("forge a message: %v", err)
@@ -196,6 +207,7 @@ func (l *life) upgrade() {
 		}
 	})
 	key := keys[l.random.IntN(len(keys))]
+	l.tally.events[newerRow]++
 	l.note("release", "rewrites "+key.SK)
 	l.world.Ledger.Rewrite(key, "schema", int64(job.Schema+1))
 	l.rewritten[key] = l.now().Add(time.Duration(l.random.IntN(30)) * time.Second)
@@ -217,11 +229,36 @@ func (l *life) people(w *weather) {
 		return
 	}
 	state := l.state()
-	switch l.random.IntN(5) {
+	switch l.random.IntN(8) {
 	case 4:
 		if w.newer > 0 {
 			w.newer--
 			l.upgrade()
+		}
+	case 5:
+		if w.older > 0 {
+			w.older--
+			l.tally.events[olderRow]++
+			l.note("release", "is the job's, and older")
+			l.world.Ledger.Strip(job.JobKey(l.id), "artifact_counters", "rows_max", "nudges")
+			if !l.replaced { // who has not written the identity down can't see that it changes
+				w.replace = false
+				l.world.Ledger.Strip(job.JobKey(l.id), "source_identity")
+			}
+		}
+	case 6:
+		if w.later > 0 {
+			w.later--
+			l.annotated = true
+			l.tally.events[laterField]++
+			l.note("release", "adds a field to the job")
+			l.world.Ledger.Rewrite(job.JobKey(l.id), laterFieldName, "kept")
+		}
+	case 7:
+		if w.replace && state == job.StateRunning {
+			w.replace, l.replaced = false, true
+			l.tally.events[sourceReplaced]++
+			l.note("source", "is replaced by another table")
 		}
 	case 0:
 		if w.cancels > 0 {
@@ -236,6 +273,7 @@ func (l *life) people(w *weather) {
 	case 2:
 		if w.asks > 0 {
 			w.asks--
+			l.tally.events[askedAgain]++
 			l.ask()
 		}
 	case 3:
@@ -255,7 +293,11 @@ func (l *life) vandalise(w *weather) {
 	l.note("vandal", "puts a wrong object at "+key)
 	l.world.Store.Damage(key, []byte("not the file"))
 	w.vandals++
+	l.tally.events[vandalised]++
 }
+
+// laterFieldName is a field that this release doesn't know and must leave where it is.
+const laterFieldName = "of_a_later_release"
 
 // allowed are the states in which a life of this weather may end.
 func (w *weather) allowed(l *life, calm bool) []job.State {
@@ -263,7 +305,7 @@ func (w *weather) allowed(l *life, calm bool) []job.State {
 	if l.cancels > 0 {
 		states = append(states, job.StateCancelled)
 	}
-	if w.spoiled || w.vandals > 0 || !calm {
+	if w.spoiled || w.vandals > 0 || l.replaced || !calm {
 		states = append(states, job.StateFailed)
 	}
 	return states
@@ -283,6 +325,7 @@ func live(t *testing.T, refs []reference, seed uint64, skip map[int]bool) (l *li
 		safe := w.budget <= budgetSafe
 		l = newLife(ref.shape, seed)
 		defer l.close()
+		l.world.Ledger.LagIndex(w.lag)
 		l.ask()
 		l.rough(w)
 		if len(l.broken) > 0 {
@@ -290,6 +333,7 @@ func live(t *testing.T, refs []reference, seed uint64, skip map[int]bool) (l *li
 		}
 		l.checkState(w.allowed(l, safe)...)
 		if w.after != nothing && l.state() == job.StateCompleted {
+			l.conserveFile(ref)
 			l.afterwards(w)
 			l.checkGone()
 		}
@@ -305,6 +349,7 @@ func (l *life) afterwards(w *weather) {
 	w.budget, w.signs, w.cancels = l.random.IntN(4), 2, 1
 	if w.after == expired {
 		l.note("time", "is up for the file")
+		l.tally.events[fileExpired]++
 		l.pass(8 * 24 * time.Hour)
 	} else {
 		l.revoke()

@@ -93,7 +93,7 @@ func (w *World) Actor(name string) Ports { return w.Caller(Caller{Name: name}) }
 func (w *World) Caller(c Caller) Ports {
 	ledger, store, queue := *w.Ledger, *w.Store, *w.Queue
 	ledger.actor, store.actor, queue.actor = c.Name, c.Name, c.Name
-	ledger.lag, ledger.off, ledger.answered = c.Lag, c.Off, new(atomic.Bool)
+	ledger.lag, ledger.off, ledger.answered, ledger.halt = c.Lag, c.Off, new(atomic.Bool), new(atomic.Pointer[halt])
 	return Ports{Ledger: &ledger, Store: &store, Queue: &queue}
 }
 

@@ -266,3 +266,78 @@ func TestDeletingADeliveredFileIsAViolation(t *testing.T) {
 		t.Errorf("a delivered file was deleted and the violations are %q", found)
 	}
 }
+
+func TestAnIndexThatLagsShowsRowsAsTheyWere(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	world := sim.New(sim.Options{})
+	world.Ledger.LagIndex(2 * time.Second)
+	change, key := create(t)
+	if err := world.Ledger.Apply(ctx, change); err != nil {
+		t.Fatal(err)
+	}
+	due := func() int {
+		keys, err := world.Ledger.Due(ctx, job.DueBucket(key), world.Clock.Now().AddDate(1, 0, 0), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(keys)
+	}
+	if _, truth := world.Ledger.NextDue(); due() != 0 || !truth {
+		t.Error("an index that lags shows a row at once, or nothing is due")
+	}
+	world.Clock.Advance(2 * time.Second)
+	if due() == 0 {
+		t.Error("after its lag the index still does not show the row")
+	}
+}
+
+func TestAHaltedClockLearnsTheTimeFromTheNextAnswer(t *testing.T) {
+	t.Parallel()
+	world := sim.New(sim.Options{})
+	ledger := world.Caller(sim.Caller{Name: "a"}).Ledger
+	read := func() {
+		if _, err := ledger.Row(t.Context(), job.QuotaKey("a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	began := ledger.Now()
+	ledger.Halt(time.Minute)
+	for _, step := range []struct{ passes, want time.Duration }{
+		{30 * time.Second, 0}, {30 * time.Second, 0}, {30 * time.Second, 30 * time.Second},
+	} {
+		world.Clock.Advance(step.passes)
+		if have := ledger.Now().Sub(began); have != step.want {
+			t.Errorf("the halted clock says that %s have passed, want %s", have, step.want)
+		}
+	}
+	read()
+	if have := ledger.Now().Sub(began); have != 90*time.Second {
+		t.Errorf("after an answer the clock says that %s have passed, want 1m30s", have)
+	}
+}
+
+func TestTheWorldCountsWhatMustAddUp(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	world := sim.New(sim.Options{})
+	change, key := create(t)
+	if err := world.Ledger.Apply(ctx, change); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := world.Store.Put(ctx, pipeline.NewObject{Key: "artifacts/a"}, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := world.Store.Delete(ctx, "artifacts/a", ""); err != nil {
+		t.Fatal(err)
+	}
+	taken, returned := world.Ledger.Quota()
+	if taken != 1 || returned != 0 || world.Store.Made("artifacts/") != 1 || world.Store.Made("staging/") != 0 {
+		t.Errorf("quota taken %d and returned %d, files made %d and %d", taken, returned, world.Store.Made("artifacts/"), world.Store.Made("staging/"))
+	}
+	world.Ledger.Strip(key, "state")
+	if _, there := world.Ledger.Peek(key)["state"]; there {
+		t.Error("a stripped field is still there")
+	}
+}
