@@ -50,7 +50,7 @@ type Spec struct {
 	Keys int
 	CSV  CSVOptions
 	XLSX XLSXOptions
-	// Guard neutralises spreadsheet formulas in text values (CSV only).
+	// Guard neutralises spreadsheet formulas in text values (CSV and XLSX).
 	Guard bool
 	// InvalidUTF8 says what happens to text that isn't UTF-8.
 	InvalidUTF8 InvalidRule
@@ -89,16 +89,22 @@ type (
 )
 
 // NewPartWriter returns a writer of the parts of one shard of a file that spec describes. Its error is that of
-// Spec.Validate.
+// Spec.Validate, or Permanent when opt.Fragment isn't one of the format's.
 func NewPartWriter(spec Spec, opt PartOptions) (PartWriter, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
+	}
+	if spec.Format == XLSX {
+		return xlsx.NewWriter(xlsxConfig(spec), opt)
 	}
 	return newTextWriter(spec, opt), nil
 }
 
 // NewJoiner returns what computes the end of a file that a valid spec describes.
 func NewJoiner(spec Spec) Joiner {
+	if spec.Format == XLSX {
+		return xlsx.NewJoiner(xlsxConfig(spec))
+	}
 	return &textJoiner{compression: spec.Compression}
 }
 
@@ -111,10 +117,12 @@ func (s Spec) Validate() error {
 		faults = append(faults, s.CSV.Faults(s.Guard)...)
 	case JSONL:
 		if s.Guard {
-			faults = append(faults, "the formula guard is for csv; switch it off for jsonl, which no spreadsheet runs")
+			faults = append(faults, "the formula guard is for csv and xlsx; switch it off for jsonl, which no spreadsheet runs")
 		}
+	case XLSX:
+		faults = append(faults, xlsxFaults(s)...)
 	default:
-		faults = append(faults, fmt.Sprintf("format %q must be one of %s, %s", s.Format, CSV, JSONL))
+		faults = append(faults, fmt.Sprintf("format %q must be one of %s, %s, %s", s.Format, CSV, JSONL, XLSX))
 	}
 	switch s.Compression {
 	case None, Gzip, Zstd:
@@ -179,8 +187,11 @@ func ContentType(spec Spec) string {
 		return "application/zstd"
 	case None:
 	}
-	if spec.Format == JSONL {
+	switch spec.Format {
+	case JSONL:
 		return "application/x-ndjson"
+	case XLSX:
+		return xlsx.ContentType
 	}
 	charset, header := "utf-8", "absent"
 	if spec.CSV.Encoding != csv.UTF8 {

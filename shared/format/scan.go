@@ -24,7 +24,7 @@ type Totals struct {
 	// Bytes and CRC64 are the size and the CRC-64/NVME of the file as it is stored.
 	Bytes int64
 	CRC64 uint64
-	// RawBytes and RawCRC32 are the size and the CRC-32 of the file uncompressed.
+	// RawBytes and RawCRC32 are the size and the CRC-32 of the file uncompressed; zero where a format has no such text.
 	RawBytes int64
 	RawCRC32 uint32
 	Rows     int64
@@ -50,6 +50,9 @@ func Scan(spec Spec, file File, fn func(values [][]byte, null []bool) error) (To
 		return Totals{}, err
 	}
 	stored := &meter{r: file}
+	if spec.Format == XLSX {
+		return scanXLSX(spec, stored, fn)
+	}
 	buffered := bufio.NewReaderSize(stored, 64<<10)
 	unpacked, closeUnpacked, err := unpack(spec.Compression, buffered)
 	if err != nil {
