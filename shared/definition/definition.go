@@ -24,7 +24,7 @@ type Definition struct {
 	Consistency Consistency `json:"consistency"`
 	Columns     []Column    `json:"columns"`
 	Formats     []string    `json:"formats"`
-	// Compressions that a request may choose; the first is the default.
+	// Compressions that a request may choose, as far as its format can have them; the first of those is the default.
 	Compressions []string `json:"compressions"`
 	// Purposes, when given, are the only ones a request may state.
 	Purposes []string `json:"purposes,omitempty"`
@@ -36,6 +36,10 @@ type Definition struct {
 	KeepFormulas bool `json:"keep_formulas,omitempty"`
 	// InvalidUTF8 is fail (default) or replace.
 	InvalidUTF8 string `json:"invalid_utf8,omitempty"`
+	// LongText is fail (default, empty) or truncate: text that no cell of a workbook holds.
+	LongText Rule `json:"long_text,omitempty"`
+	// Unencodable is fail (default, empty) or replace: characters that GB 18030 has no sure code for.
+	Unencodable Rule   `json:"unencodable,omitempty"`
 	Limits      Limits `json:"limits"`
 }
 
@@ -83,6 +87,10 @@ type Column struct {
 	// Roles, when given, are the roles that may see the column; to everybody else it does not exist.
 	Roles []string `json:"roles,omitempty"`
 	Mask  *Mask    `json:"mask,omitempty"`
+	// Width is the column's in a workbook, in characters; 0 leaves it to the kind.
+	Width int `json:"width,omitempty"`
+	// AsText writes a column of numbers as text in a workbook, whatever their size.
+	AsText bool `json:"as_text,omitempty"`
 }
 
 // Mask replaces a column's values for those without one of the roles.

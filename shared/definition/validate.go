@@ -276,6 +276,8 @@ func (d *Definition) fillIn() {
 	if len(d.Formats) == 0 {
 		d.Formats = []string{"csv", "jsonl"}
 	}
+	d.LongText.quiet()
+	d.Unencodable.quiet()
 	defaultInt(&d.Limits.SpanDaysMax, 366)
 	defaultInt(&d.Limits.RetentionDays, 7)
 	defaultInt(&d.Limits.LinkSecondsMax, 300)
@@ -312,12 +314,7 @@ func (d Definition) validate() Faults {
 	c.must(d.InvalidUTF8 == "fail" || d.InvalidUTF8 == "replace", "/invalid_utf8", "is %q; allowed are fail and replace", d.InvalidUTF8)
 	c.must(d.Consistency.Kind == "cutoff", "/consistency/kind", "is %q; a table can give cutoff", d.Consistency.Kind)
 	c.must(d.Consistency.Promise != "", "/consistency/promise", "is missing; say what later updates and deletes do to the file")
-	for i, name := range d.Formats {
-		c.must(name == "csv" || name == "jsonl", at("/formats", i), "is %q; allowed are csv and jsonl", name)
-	}
-	for i, name := range d.Compressions {
-		c.must(slices.Contains([]string{"none", "gzip", "zstd"}, name), at("/compressions", i), "is %q; allowed are none, gzip and zstd", name)
-	}
+	d.validateFormats(c)
 	d.validateSource(c)
 	d.validateColumns(c)
 	d.validateUnits(c)
@@ -353,6 +350,7 @@ func (d Definition) validateColumns(c *checker) {
 		seen[column.Name] = true
 		c.must(column.Kind.Valid(), where+"/kind", "is %q; allowed are %s", column.Kind, listed(row.Kinds()))
 		c.must(column.Scale == nil || (column.Kind == row.Decimal && *column.Scale >= 0), where+"/scale", "is only for decimal columns and not negative")
+		column.validateLook(c, where)
 		for k, op := range column.Ops {
 			c.must(!slices.Contains(row.Ops(), op) || slices.Contains(opsOf(column.Kind), op), at(where+"/filter", k), "is %q; a column of kind %s allows %s", op, column.Kind, listed(opsOf(column.Kind)))
 			c.must(slices.Contains(row.Ops(), op), at(where+"/filter", k), "is %q; allowed are %s", op, listed(row.Ops()))

@@ -19,7 +19,7 @@ const orders = `{"name": "orders",
   "consistency": {"kind": "cutoff", "promise": "as read"},
   "columns": [
     {"name": "id", "kind": "int64", "filter": ["eq", "in", "gt"]},
-    {"name": "amount", "kind": "decimal", "filter": ["ge", "in"]},
+    {"name": "amount", "kind": "decimal", "scale": 2, "filter": ["ge", "in"]},
     {"name": "status", "kind": "string", "filter": ["eq", "in", "is_null"]},
     {"name": "gift", "kind": "bool", "filter": ["eq"]},
     {"name": "day", "kind": "date", "filter": ["eq"]},
