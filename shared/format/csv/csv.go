@@ -49,7 +49,17 @@ type Encoder struct {
 	// coder is nil for UTF-8.
 	coder *gb18030.Encoder
 	// null is the null text as the file holds it.
-	null []byte
+	null    []byte
+	columns []column
+}
+
+// column is what an encoder knows of one beforehand.
+type column struct {
+	kind row.Kind
+	// check is the check of kinds whose alphabet needs no quotes, nil for the others.
+	check func(value []byte) bool
+	// binary values become base64.
+	binary bool
 }
 
 // class is what a byte may mean inside a field.
@@ -89,6 +99,13 @@ func New(config Config) *Encoder {
 		e.coder = gb18030.NewEncoder()
 	}
 	e.null = e.append(nil, []byte(config.NullText), high)
+	e.columns = make([]column, len(config.Columns))
+	for i, c := range config.Columns {
+		e.columns[i] = column{kind: c.Kind, binary: c.Kind == row.Bytes}
+		if c.Kind != row.String && c.Kind != row.JSON && c.Kind != row.Bytes {
+			e.columns[i].check = field.Checker(c.Kind)
+		}
+	}
 	return e
 }
 
@@ -121,41 +138,45 @@ func (e *Encoder) AppendHeader(dst []byte) []byte {
 // the row. The errors are Permanent *job.Error with a code of package field; they name the column and the row's key.
 func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) ([]byte, error) {
 	start := len(dst)
-	for i := range e.config.Columns {
+	data, from, ends := b.Row(r)
+	for i := range e.columns {
 		if i > 0 {
 			dst = append(dst, e.config.Delimiter)
 		}
-		value, ok := b.Value(r, i)
-		if !ok {
+		end := ends[i]
+		if end < 0 {
 			c.Nulls++
 			dst = append(dst, e.null...)
-			if len(e.config.Columns) == 1 && e.config.NullText == "" {
+			if len(e.columns) == 1 && e.config.NullText == "" {
 				return dst, field.Errorf(e.place(b, r, i), field.CodeNullUnwritable, "a NULL in the only column "+
 					`would be an empty line, which readers drop; set a null text such as \N or add a column`)
 			}
 			continue
 		}
-		switch kind := e.config.Columns[i].Kind; kind {
-		case row.String, row.JSON:
+		value := data[from:end]
+		from = end
+		switch column := &e.columns[i]; {
+		case column.check != nil:
+			if !column.check(value) {
+				return dst, field.NotCanonical(e.place(b, r, i), column.kind)
+			}
+			dst = e.appendCanonical(dst, value)
+		case column.binary:
+			if len(dst)-start+base64.StdEncoding.EncodedLen(len(value)) > limits.RowBytesMax {
+				return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)
+			}
+			dst = e.appendBase64(dst, value)
+		default:
 			if len(value) > largeBytes {
+				var ok bool
 				if dst, ok = e.grow(dst, start, value); !ok {
 					return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)
 				}
 			}
 			var flaw func(field.Place) *job.Error
-			if dst, flaw = e.appendText(dst, value, kind, c); flaw != nil {
+			if dst, flaw = e.appendText(dst, value, column.kind, c); flaw != nil {
 				return dst, flaw(e.place(b, r, i))
 			}
-		case row.Bytes:
-			if len(dst)-start+base64.StdEncoding.EncodedLen(len(value)) > limits.RowBytesMax {
-				return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)
-			}
-			dst = e.appendBase64(dst, value)
-		case row.Int64, row.Decimal, row.Float64, row.Bool, row.Date, row.Timestamp, row.DateTime:
-			if !field.Check(kind, value) {
-				return dst, field.NotCanonical(e.place(b, r, i), kind)
-			}
-			dst = e.appendCanonical(dst, value)
 		}
 		if len(dst)-start > limits.RowBytesMax {
 			return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)

@@ -5,26 +5,29 @@ import "sealift/shared/row"
 // Check reports whether value has the canonical text of kind as package row defines it. Text kinds (String, JSON and
 // Bytes) hold anything and always pass. It guards the files against a faulty source: what passes can't hold a
 // delimiter, a quote or a line break, and can't be taken for a formula. It checks the shape, not the calendar.
-func Check(kind row.Kind, value []byte) bool {
+func Check(kind row.Kind, value []byte) bool { return Checker(kind)(value) }
+
+// Checker is Check for one kind, for encoders that check a column's values one after the other.
+func Checker(kind row.Kind) func(value []byte) bool {
 	switch kind {
 	case row.Int64:
-		return digits(unsigned(value))
+		return func(value []byte) bool { return digits(unsigned(value)) }
 	case row.Decimal:
-		return plainDecimal(unsigned(value))
+		return func(value []byte) bool { return plainDecimal(unsigned(value)) }
 	case row.Float64:
-		return float(value)
+		return float
 	case row.Bool:
-		return string(value) == "true" || string(value) == "false"
+		return func(value []byte) bool { return string(value) == "true" || string(value) == "false" }
 	case row.Date:
-		return date(value)
+		return date
 	case row.DateTime:
-		return len(value) > 11 && date(value[:10]) && value[10] == 'T' && clock(value[11:])
+		return func(value []byte) bool { return row.IsWall(value, 'T') && fraction(value[row.WallBytes:]) }
 	case row.Timestamp:
-		return timestamp(value)
+		return timestamp
 	case row.String, row.JSON, row.Bytes:
-		return true
+		return func([]byte) bool { return true }
 	}
-	return false
+	return func([]byte) bool { return false }
 }
 
 // Number reports whether value is a number as JSON spells it (RFC 8259, section 6).
@@ -81,29 +84,26 @@ func date(value []byte) bool {
 		digits(value[:4]) && digits(value[5:7]) && digits(value[8:])
 }
 
-// clock accepts HH:MM:SS with an optional fraction.
-func clock(value []byte) bool {
-	if len(value) < 8 || value[2] != ':' || value[5] != ':' ||
-		!digits(value[:2]) || !digits(value[3:5]) || !digits(value[6:8]) {
-		return false
-	}
-	return len(value) == 8 || value[8] == '.' && digits(value[9:])
+// fraction accepts nothing, or a dot and digits.
+func fraction(value []byte) bool {
+	return len(value) == 0 || value[0] == '.' && digits(value[1:])
 }
 
 func timestamp(value []byte) bool {
-	if len(value) < 20 || !date(value[:10]) || value[10] != 'T' {
+	if !row.IsWall(value, 'T') {
 		return false
 	}
-	clockAndZone := value[11:]
-	if end := len(clockAndZone) - 1; clockAndZone[end] == 'Z' {
-		return clock(clockAndZone[:end])
+	rest := value[row.WallBytes:]
+	if end := len(rest) - 1; end >= 0 && rest[end] == 'Z' {
+		return fraction(rest[:end])
 	}
-	if len(clockAndZone) < 14 {
+	const offset = len("+00:00")
+	if len(rest) < offset {
 		return false
 	}
-	zone := clockAndZone[len(clockAndZone)-6:]
+	zone := rest[len(rest)-offset:]
 	return (zone[0] == '+' || zone[0] == '-') && zone[3] == ':' && digits(zone[1:3]) && digits(zone[4:]) &&
-		clock(clockAndZone[:len(clockAndZone)-6])
+		fraction(rest[:len(rest)-offset])
 }
 
 func unsigned(value []byte) []byte {

@@ -1,13 +1,16 @@
 package sqldb
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"sealift/shared/job"
 	"sealift/shared/limits"
@@ -44,6 +47,9 @@ func openPostgres(ctx context.Context, dsn string) (source.Source, error) {
 	return s, nil
 }
 
+// readBytes is how much is taken from the connection at a time; the driver alone takes an eighth of it.
+const readBytes = 64 << 10
+
 // readOnly sets what the session may do and how its values look, whatever the connection string or the server say.
 func readOnly(config *pgconn.Config) {
 	config.ConnectTimeout = ConnectTime
@@ -69,6 +75,9 @@ func readOnly(config *pgconn.Config) {
 	}
 	// A longer row could not be exported anyway; the limit keeps it out of memory.
 	config.MaxProtocolMessageBodyLen = limits.RowBytesMax + limits.MiB
+	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		return pgproto3.NewFrontend(bufio.NewReaderSize(r, readBytes), w)
+	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { return stopper(c) }
 }
 

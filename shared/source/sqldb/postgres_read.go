@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -19,6 +20,8 @@ type postgresReader struct {
 	query  *row.Query
 	// index maps every value of a batch row to the field it comes from.
 	index []int
+	// steps are what becomes of each field, one for every value of a batch row.
+	steps []postgresStep
 	// growth is how much larger a row's canonical text can be than what the server sends.
 	growth int
 	limit  source.Limit
@@ -29,8 +32,65 @@ type postgresReader struct {
 	scratch []byte
 }
 
+// postgresStep makes one value of a batch row.
+type postgresStep struct {
+	how   postgresHow
+	key   bool
+	field int
+	// earlier is the value of the row that a repeated one is equal to.
+	earlier int
+	kind    row.Kind
+	zone    *zone
+}
+
+// postgresHow is the shortest way to a value's canonical text.
+type postgresHow uint8
+
+const (
+	// converted is what appendPostgres does.
+	converted postgresHow = iota
+	// verbatim is the server's text, which is canonical.
+	verbatim
+	// repeated is what an earlier value of the row has become.
+	repeated
+	// instantUTC is an instant in UTC, nearly as the server writes it.
+	instantUTC
+)
+
 func newPostgresReader(s *postgresSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *postgresReader {
-	return &postgresReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
+	r := &postgresReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
+	r.steps = make([]postgresStep, len(index))
+	for i := range index {
+		r.steps[i] = r.step(i)
+	}
+	return r
+}
+
+// step decides how value i of a batch row is made.
+func (r *postgresReader) step(i int) postgresStep {
+	s := postgresStep{field: r.index[i], kind: r.column(i).Kind, zone: r.source.zone}
+	if s.key = i >= len(r.query.Columns); s.key {
+		s.zone = r.utc
+	}
+	switch s.kind {
+	case row.String, row.JSON, row.Bytes, row.Int64, row.Float64:
+		s.how = verbatim
+	case row.Timestamp:
+		if s.zone.location == time.UTC {
+			s.how = instantUTC
+		}
+	case row.Decimal, row.Bool, row.Date, row.DateTime:
+	}
+	if s.how == verbatim {
+		return s
+	}
+	for k, earlier := range r.steps[:i] {
+		if earlier.field == s.field && earlier.kind == s.kind && earlier.zone.location == s.zone.location {
+			s.how, s.earlier = repeated, k
+			break
+		}
+	}
+	return s
 }
 
 // column is the column behind value i of a batch row.
@@ -91,36 +151,72 @@ func (r *postgresReader) row(values [][]byte) (more bool, err error) {
 	if size > limits.RowBytesMax {
 		return false, rowTooLarge(r.place(), size, limits.RowBytesMax)
 	}
-	for i, column := range r.query.Columns {
-		if err := r.append(values[r.index[i]], column, r.source.zone, false); err != nil {
-			return false, err
-		}
-	}
-	for k, column := range r.query.Key {
-		if err := r.append(r.keyValue(k), column, r.utc, true); err != nil {
-			return false, err
-		}
+	if at, wrong := r.fill(); wrong != faultNone {
+		return false, invalidValue(r.column(at), r.place(), wrong)
 	}
 	return true, refuseTwin(r.query, r.batch, rows)
 }
 
-func (r *postgresReader) append(value []byte, column row.Column, z *zone, key bool) error {
-	wrong := faultNone
-	switch {
-	case value == nil && key:
-		wrong = faultNull
-	case value == nil:
-		r.batch.AppendNull()
-	default:
-		r.batch.AppendFunc(func(dst []byte) []byte {
-			dst, wrong = appendPostgres(dst, value, column.Kind, z)
-			return dst
-		})
+// fill appends the current row to the batch, whole or not at all; at is the value that can't be.
+func (r *postgresReader) fill() (at int, wrong fault) {
+	data, ends := r.batch.Lend()
+	first, start := len(ends), len(data)
+	for i := range r.steps {
+		step := &r.steps[i]
+		value := r.values[step.field]
+		if value == nil {
+			if step.key {
+				return i, faultNull
+			}
+			ends = append(ends, ^len(data))
+			continue
+		}
+		ok := true
+		switch step.how {
+		case verbatim:
+			data = append(data, value...)
+		case instantUTC:
+			data, ok = appendUTC(data, value)
+		case repeated:
+			from := start
+			if step.earlier > 0 {
+				from = ends[first+step.earlier-1]
+			}
+			if from < 0 {
+				from = ^from
+			}
+			data = append(data, data[from:ends[first+step.earlier]]...)
+		case converted:
+			ok = false
+		}
+		if !ok {
+			if data, wrong = appendPostgres(data, value, step.kind, step.zone); wrong != faultNone {
+				return i, wrong
+			}
+		}
+		ends = append(ends, len(data))
 	}
-	if wrong != faultNone {
-		return invalidValue(column, r.place(), wrong)
+	r.batch.Return(data, ends)
+	return 0, faultNone
+}
+
+// appendUTC appends an instant that the server writes in UTC, YYYY-MM-DD hh:mm:ss, any fraction and +00, as RFC 3339 does
+// with Z. ok is false, and nothing appended, for what looks otherwise: years beyond 9999, before Christ, infinity.
+func appendUTC(dst, text []byte) (out []byte, ok bool) {
+	const utc, noYear = "+00", "0000"
+	end := len(text) - len(utc)
+	if end < row.WallBytes || string(text[end:]) != utc || !row.IsWall(text, ' ') || string(text[:len(noYear)]) == noYear {
+		return dst, false
 	}
-	return nil
+	if fraction := text[row.WallBytes:end]; len(fraction) > 0 {
+		if _, ok := digits(fraction[1:]); !ok || fraction[0] != '.' || len(fraction) == 1 {
+			return dst, false
+		}
+	}
+	at := len(dst)
+	dst = append(dst, text[:end+1]...)
+	dst[at+len("2006-01-02")], dst[at+end] = 'T', 'Z'
+	return dst, true
 }
 
 // lookAhead refuses the current row when it has the key of row last.

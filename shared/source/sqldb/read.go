@@ -36,7 +36,8 @@ func refuseTwin(q *row.Query, b *row.Batch, at int) error {
 	if at == 0 {
 		return nil
 	}
-	for k := range q.Key {
+	// The last column is the one that differs most often.
+	for k := len(q.Key) - 1; k >= 0; k-- {
 		before, _ := b.Value(at-1, len(q.Columns)+k)
 		current, _ := b.Value(at, len(q.Columns)+k)
 		if !bytes.Equal(before, current) {
