@@ -32,6 +32,9 @@ func orders(name format.Name, compression format.Compression) format.Spec {
 			{Name: "never", Kind: row.String},
 		},
 	}
+	if name == format.XLSX {
+		spec.Guard = true
+	}
 	if name == format.CSV {
 		spec.CSV = format.CSVOptions{Delimiter: ',', Quote: '"', LineEnd: "\r\n", Header: true, BOM: true}
 		spec.Guard = true
@@ -90,7 +93,7 @@ func appendNote(b *row.Batch, random *rand.Rand) {
 
 // small are cuts that make many parts of few rows.
 func small() format.Cut {
-	return format.Cut{BlockBytes: 2000, PartBytes: 6000, PartGrowthParts: 3, PartsMax: 1000}
+	return format.Cut{BlockBytes: 2000, PartBytes: 6000, PartGrowthParts: 3, PartsMax: 1000, SheetRows: 150}
 }
 
 // write appends the rows [from, to) of b and returns the parts, taking one when it is full and one at the end.
@@ -106,10 +109,19 @@ func write(t testing.TB, w format.PartWriter, b *row.Batch, from, to int) []form
 			parts = append(parts, take(t, w))
 		}
 	}
-	if part := take(t, w); len(part.Data) > 0 {
+	if part := end(t, w); len(part.Data) > 0 {
 		parts = append(parts, part)
 	}
 	return parts
+}
+
+func end(t testing.TB, w format.PartWriter) format.Part {
+	t.Helper()
+	part, err := w.End()
+	if err != nil {
+		t.Fatalf("end: %v", err)
+	}
+	return part
 }
 
 func take(t testing.TB, w format.PartWriter) format.Part {
@@ -130,21 +142,36 @@ func newWriter(t testing.TB, spec format.Spec, opt format.PartOptions) format.Pa
 	return w
 }
 
-// join is the file of these parts in order, and its totals as they follow from the parts alone.
-func join(spec format.Spec, parts []format.Part) ([]byte, format.Totals) {
+// join is the file of these shards in order, and its totals as they follow from their parts alone.
+func join(spec format.Spec, shards ...[]format.Part) ([]byte, format.Totals) {
 	var file []byte
 	var totals format.Totals
 	var crc32 checksum.CRC32
 	var crc64 checksum.CRC64
-	for _, part := range parts {
-		file = append(file, part.Data...)
-		crc32 = crc32.Combine(checksum.CRC32(part.RawCRC32), part.RawBytes)
-		crc64 = crc64.Combine(checksum.CRC64(part.CRC64), int64(len(part.Data)))
-		totals.RawBytes += part.RawBytes
-		totals.Rows += part.Rows
-		totals.RowsHash += part.RowsHash
+	var pieces []format.Piece
+	for i, parts := range shards {
+		piece := format.Piece{Number: i + 1, Offset: int64(len(file))}
+		var raw checksum.CRC32
+		for _, part := range parts {
+			file = append(file, part.Data...)
+			raw = raw.Combine(checksum.CRC32(part.RawCRC32), part.RawBytes)
+			crc64 = crc64.Combine(checksum.CRC64(part.CRC64), int64(len(part.Data)))
+			piece.Bytes += int64(len(part.Data))
+			piece.Rows += part.Rows
+			piece.RawBytes += part.RawBytes
+			piece.Fragment = part.Fragment
+			piece.Parts = append(piece.Parts, int64(len(part.Data)))
+			totals.RowsHash += part.RowsHash
+		}
+		piece.RawCRC32 = uint32(raw)
+		from := file[piece.Offset:]
+		piece.Read = func(_ context.Context, first, last int64) ([]byte, error) { return from[first:last], nil }
+		crc32 = crc32.Combine(raw, piece.RawBytes)
+		totals.RawBytes += piece.RawBytes
+		totals.Rows += piece.Rows
+		pieces = append(pieces, piece)
 	}
-	suffix := suffixOf(spec, format.Piece{Number: 1, RawBytes: totals.RawBytes, RawCRC32: uint32(crc32)})
+	suffix := suffixOf(spec, pieces...)
 	file = append(file, suffix...)
 	totals.Bytes = int64(len(file))
 	totals.CRC64 = uint64(crc64.Combine(checksum.Sum64(suffix), int64(len(suffix))))
@@ -152,13 +179,18 @@ func join(spec format.Spec, parts []format.Part) ([]byte, format.Totals) {
 	return file, totals
 }
 
-// suffixOf is what follows these pieces. Those of text formats can't fail.
+// suffixOf is what follows these pieces. What is wrong with them stands in place of the suffix, for whoever reads it.
 func suffixOf(spec format.Spec, pieces ...format.Piece) []byte {
 	joiner := format.NewJoiner(spec)
 	for _, piece := range pieces {
-		_ = joiner.Add(context.Background(), piece)
+		if err := joiner.Add(context.Background(), piece); err != nil {
+			return []byte(err.Error())
+		}
 	}
-	suffix, _ := joiner.Suffix()
+	suffix, err := joiner.Suffix()
+	if err != nil {
+		return []byte(err.Error())
+	}
 	return suffix
 }
 

@@ -27,14 +27,14 @@ func TestJoinedShardsAreTheStraightFile(t *testing.T) {
 				random := rand.New(rand.NewPCG(3, 4))
 				for range 5 {
 					spec := orders(name, compression)
-					var parts []format.Part
+					var shards [][]format.Part
 					for from := 0; from < rows; {
 						to := min(rows, from+random.IntN(300))
-						w := newWriter(t, spec, format.PartOptions{First: from == 0 && parts == nil, Cut: small()})
-						parts = append(parts, write(t, w, b, from, to)...)
+						w := newWriter(t, spec, format.PartOptions{First: shards == nil, Shard: len(shards) + 1, Cut: small()})
+						shards = append(shards, write(t, w, b, from, to))
 						from = to
 					}
-					file, totals := join(spec, parts)
+					file, totals := join(spec, shards...)
 					scanned, err := format.Scan(spec, bytesReader(file), nil)
 					if err != nil {
 						t.Fatalf("scan: %v", err)
@@ -47,70 +47,6 @@ func TestJoinedShardsAreTheStraightFile(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestInterruptionsAndBatchesNeverChangeAByte(t *testing.T) {
-	t.Parallel()
-	for _, name := range []format.Name{format.CSV, format.JSONL} {
-		for _, compression := range compressions() {
-			t.Run(fmt.Sprintf("%s %s", name, compression), func(t *testing.T) {
-				t.Parallel()
-				for seed := range uint64(8) {
-					random := rand.New(rand.NewPCG(seed, 5))
-					rows := random.IntN(900)
-					spec, b := orders(name, compression), table(seed, rows)
-					first := seed%2 == 0
-					want := write(t, newWriter(t, spec, format.PartOptions{First: first, Cut: small()}), b, 0, rows)
-					got := interrupted(t, spec, first, b, rows, random)
-					if diff := cmp.Diff(want, got, cmp.Comparer(bytes.Equal)); diff != "" {
-						t.Fatalf("seed %d: undisturbed (-) and interrupted (+) parts differ:\n%.2000s", seed, diff)
-					}
-				}
-			})
-		}
-	}
-}
-
-// interrupted writes the rows with copies of random stretches of them as batches, reusing part buffers, and starts over
-// with a new PartWriter after the last committed part at random moments.
-func interrupted(t *testing.T, spec format.Spec, first bool, b *row.Batch, rows int, random *rand.Rand) []format.Part {
-	t.Helper()
-	var parts []format.Part
-	committed := 0
-	w := newWriter(t, spec, format.PartOptions{First: first, Cut: small()})
-	var spare []byte
-	commit := func(next int) {
-		part, err := w.Take(spare)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(part.Data) == 0 {
-			return
-		}
-		spare = part.Data
-		part.Data = append([]byte(nil), part.Data...)
-		parts = append(parts, part)
-		committed = next
-	}
-	for next := 0; next < rows; {
-		batch := stretch(b, next, min(rows, next+1+random.IntN(50)))
-		for r := range batch.Rows() {
-			full, err := w.Append(batch, r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			next++
-			if full {
-				commit(next)
-			}
-		}
-		if random.IntN(10) == 0 {
-			next, spare = committed, nil
-			w = newWriter(t, spec, format.PartOptions{First: first, Index: len(parts), Cut: small()})
-		}
-	}
-	commit(rows)
-	return parts
 }
 
 // stretch copies the rows [from, to) of b.
@@ -127,21 +63,6 @@ func stretch(b *row.Batch, from, to int) *row.Batch {
 		}
 	}
 	return copied
-}
-
-func TestPartsGrowAfterTheirNumberAndNeverEndEarly(t *testing.T) {
-	t.Parallel()
-	spec, b := orders(format.JSONL, format.None), table(9, 2000)
-	parts := write(t, newWriter(t, spec, format.PartOptions{Cut: small()}), b, 0, 2000)
-	if len(parts) < 8 {
-		t.Fatalf("only %d parts", len(parts))
-	}
-	for i, part := range parts[:len(parts)-1] {
-		least := 6000 << min(i/3, 8)
-		if part.Index != i || len(part.Data) < least || len(part.Data) > least+2000+30_000 {
-			t.Errorf("part %d has index %d and %d bytes, want at least %d and little more", i, part.Index, len(part.Data), least)
-		}
-	}
 }
 
 func TestAShardWithTooManyPartsFailsAndSaysHowToMendIt(t *testing.T) {
@@ -237,25 +158,6 @@ func TestAShardWithoutRowsHasNoPartUnlessItBeginsTheFile(t *testing.T) {
 				t.Errorf("%s: the file without rows has no header", compression)
 			}
 		}
-	}
-}
-
-func TestARowIsHashedTheSameInEveryOrder(t *testing.T) {
-	t.Parallel()
-	spec, b := orders(format.CSV, format.None), table(4, 50)
-	forward := write(t, newWriter(t, spec, format.PartOptions{}), b, 0, 50)[0]
-	w := newWriter(t, spec, format.PartOptions{First: true, Cut: small()})
-	var backward uint64
-	for r := 49; r >= 0; r-- {
-		if full, err := w.Append(b, r); err != nil {
-			t.Fatal(err)
-		} else if full {
-			backward += take(t, w).RowsHash
-		}
-	}
-	backward += take(t, w).RowsHash
-	if forward.RowsHash != backward {
-		t.Errorf("the rows hash to %x forward and %x backward", forward.RowsHash, backward)
 	}
 }
 

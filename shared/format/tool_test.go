@@ -14,12 +14,12 @@ import (
 func sharded(t *testing.T, spec format.Spec) (file []byte, rows [][]*string) {
 	t.Helper()
 	b := table(11, 600)
-	var parts []format.Part
+	var shards [][]format.Part
 	for i, bounds := range [][2]int{{0, 250}, {250, 250}, {250, 600}} {
-		w := newWriter(t, spec, format.PartOptions{First: i == 0, Cut: small()})
-		parts = append(parts, write(t, w, b, bounds[0], bounds[1])...)
+		w := newWriter(t, spec, format.PartOptions{First: i == 0, Shard: i + 1, Cut: small()})
+		shards = append(shards, write(t, w, b, bounds[0], bounds[1]))
 	}
-	file, _ = join(spec, parts)
+	file, _ = join(spec, shards...)
 	if _, err := format.Scan(spec, bytesReader(file), func(values [][]byte, null []bool) error {
 		row := make([]*string, len(values))
 		for i, value := range values {
