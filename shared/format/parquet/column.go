@@ -7,6 +7,8 @@ import (
 // column gathers the values of one column of the open row group: finished pages, and one that is open.
 type column struct {
 	storage storage
+	reading reading
+	scale   int
 	utf8    bool
 	// dictionary is nil for a column that never has one; plain tells that the open chunk has given it up.
 	dictionary *dictionary
@@ -31,7 +33,7 @@ type column struct {
 const levelsRoom = 64
 
 // add appends a value. A page that must end before it is finished with k.
-func (c *column) add(v cell, k *compressor) {
+func (c *column) add(v *cell, k *compressor) {
 	if v.null {
 		c.mark(0)
 		c.nulls++

@@ -70,7 +70,7 @@ func (c *cursor) next() (cell, error) {
 	if c.utf8 && c.storage == storedBytes && !utf8.Valid(value.text) {
 		return cell{}, errors.New("a text isn't UTF-8")
 	}
-	c.seen.add(c.storage, value)
+	c.seen.add(c.storage, &value)
 	return value, nil
 }
 
@@ -141,7 +141,7 @@ func valuesBytes(s storage, n int) int {
 	if s == storedBool {
 		return (n + 7) / 8
 	}
-	return n * cell{}.size(s)
+	return n * s.size()
 }
 
 // readPage reads the header and the body of the next page.
@@ -231,7 +231,7 @@ func (c *cursor) value() (v cell, err error) {
 	case storedFixed:
 		v.high, v.low = binary.BigEndian.Uint64(c.values), binary.BigEndian.Uint64(c.values[8:])
 	}
-	c.values = c.values[v.size(c.storage):]
+	c.values = c.values[c.storage.size():]
 	return v, nil
 }
 

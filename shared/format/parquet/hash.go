@@ -17,7 +17,7 @@ const largeValueBytes = 4096
 
 func (h *hasher) reset() { h.open, h.flushed = h.open[:0], false }
 
-func (h *hasher) add(s storage, c cell) {
+func (h *hasher) add(s storage, c *cell) {
 	if c.null {
 		h.open = append(h.open, 0)
 		return

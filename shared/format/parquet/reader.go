@@ -117,7 +117,7 @@ func (r *Reader) read() error {
 		if err != nil {
 			return fmt.Errorf("column %q: %w", r.config.Columns[i].Name, err)
 		}
-		r.hash.add(c.storage, value)
+		r.hash.add(c.storage, &value)
 		r.null[i], r.values[i] = value.null, nil
 		if !value.null {
 			r.render(i, value)

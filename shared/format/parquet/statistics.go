@@ -35,31 +35,29 @@ func (p *prefix) set(text []byte, whole bool) {
 func (p *prefix) bytes() []byte { return p.text[:p.n] }
 
 // add takes note of a value that isn't NULL.
-func (s *statistics) add(stored storage, c cell) {
+func (s *statistics) add(stored storage, c *cell) {
 	switch stored {
 	case storedBytes:
 		s.addText(c.text)
 		return
 	case storedDouble:
-		if f := math.Float64frombits(c.low); math.IsNaN(f) {
+		if math.IsNaN(math.Float64frombits(c.low)) {
 			return
 		}
 	case storedBool, storedInt32, storedInt64, storedFixed:
 	}
-	if !s.some {
-		s.some, s.low, s.high = true, c, c
-		return
-	}
-	if less(stored, c, s.low) {
-		s.low = c
-	}
-	if less(stored, s.high, c) {
-		s.high = c
+	switch {
+	case !s.some:
+		s.some, s.low, s.high = true, *c, *c
+	case less(stored, c, &s.low):
+		s.low = *c
+	case less(stored, &s.high, c):
+		s.high = *c
 	}
 }
 
 // less compares values that aren't bytes.
-func less(stored storage, a, b cell) bool {
+func less(stored storage, a, b *cell) bool {
 	switch stored {
 	case storedDouble:
 		return math.Float64frombits(a.low) < math.Float64frombits(b.low)
@@ -183,7 +181,7 @@ func nextBytes(value []byte) []byte {
 }
 
 // appendRowHash appends what the hash of a row takes of a value that isn't NULL, except the text of one that is bytes.
-func (c cell) appendRowHash(dst []byte, s storage) []byte {
+func (c *cell) appendRowHash(dst []byte, s storage) []byte {
 	dst = append(dst, 1)
 	if s == storedBytes {
 		return binary.LittleEndian.AppendUint32(dst, uint32(len(c.text)))

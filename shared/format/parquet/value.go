@@ -30,42 +30,90 @@ const (
 	outside
 )
 
-// parse turns the canonical text of a value that isn't bytes in the file into a cell. It allocates nothing.
-func parse(column row.Column, value []byte) (c cell, v verdict) {
+// reading is how the canonical text of a column's values is read.
+type reading uint8
+
+const (
+	readText reading = iota
+	readJSON
+	readExact
+	readBytes
+	readInt
+	readDecimal
+	readFloat
+	readBool
+	readDate
+	readDateTime
+	readTimestamp
+)
+
+// readingOf is how values of the column are read.
+func readingOf(column row.Column) reading {
 	switch column.Kind {
 	case row.Int64:
-		n, v := parseInt(value)
-		return cell{low: uint64(n)}, v
+		return readInt
 	case row.Decimal:
-		return parseDecimal(value, column.Scale)
+		if column.Scale < 0 {
+			return readExact
+		}
+		return readDecimal
 	case row.Float64:
-		return parseFloat(value)
+		return readFloat
 	case row.Bool:
+		return readBool
+	case row.Date:
+		return readDate
+	case row.DateTime:
+		return readDateTime
+	case row.Timestamp:
+		return readTimestamp
+	case row.JSON:
+		return readJSON
+	case row.Bytes:
+		return readBytes
+	case row.String:
+	}
+	return readText
+}
+
+// parse turns the canonical text of a value that isn't bytes in the file into what cell.low and cell.high hold. It
+// allocates nothing.
+func parse(how reading, scale int, value []byte) (low, high uint64, v verdict) {
+	switch how {
+	case readInt:
+		low, v = parseInt(value)
+		return low, 0, v
+	case readDecimal:
+		return parseDecimal(value, scale)
+	case readFloat:
+		low, v = parseFloat(value)
+		return low, 0, v
+	case readBool:
 		switch string(value) {
 		case "true":
-			return cell{low: 1}, good
+			return 1, 0, good
 		case "false":
-			return cell{}, good
+			return 0, 0, good
 		}
-	case row.Date:
+	case readDate:
 		if days, ok := parseDate(value); ok && len(value) == len("2006-01-02") {
-			return cell{low: uint64(days)}, good
+			return uint64(days), 0, good
 		}
-	case row.DateTime:
+	case readDateTime:
 		micros, rest, v := parseCivil(value)
 		if len(rest) > 0 {
 			v = malformed
 		}
-		return cell{low: uint64(micros)}, v
-	case row.Timestamp:
+		return uint64(micros), 0, v
+	case readTimestamp:
 		micros, v := parseInstant(value)
-		return cell{low: uint64(micros)}, v
-	case row.String, row.JSON, row.Bytes:
+		return uint64(micros), 0, v
+	case readText, readJSON, readExact, readBytes:
 	}
-	return cell{}, malformed
+	return 0, 0, malformed
 }
 
-func parseInt(value []byte) (int64, verdict) {
+func parseInt(value []byte) (uint64, verdict) {
 	digits := unsigned(value)
 	if len(digits) == 0 {
 		return 0, malformed
@@ -87,25 +135,25 @@ func parseInt(value []byte) (int64, verdict) {
 		if n > 1<<63 {
 			v = outside
 		}
-		return -int64(n), v
+		return -n, v
 	}
 	if n > math.MaxInt64 {
 		v = outside
 	}
-	return int64(n), v
+	return n, v
 }
 
 // parseDecimal reads plain notation as a number of units of 10^-scale.
-func parseDecimal(value []byte, scale int) (cell, verdict) {
+func parseDecimal(value []byte, scale int) (low, high uint64, v verdict) {
 	digits := unsigned(value)
 	negative := len(digits) < len(value)
-	c, v := cell{}, good
+	c := cell{}
 	significant, fraction := 0, -1
 	for i, ch := range digits {
 		digit := uint64(ch - '0')
 		if digit > 9 {
 			if ch != '.' || fraction >= 0 || i == 0 {
-				return cell{}, malformed
+				return 0, 0, malformed
 			}
 			fraction = 0
 			continue
@@ -125,7 +173,7 @@ func parseDecimal(value []byte, scale int) (cell, verdict) {
 		}
 	}
 	if len(digits) == 0 || digits[len(digits)-1] == '.' {
-		return cell{}, malformed
+		return 0, 0, malformed
 	}
 	for range scale - max(fraction, 0) {
 		if significant > 0 {
@@ -134,14 +182,14 @@ func parseDecimal(value []byte, scale int) (cell, verdict) {
 		}
 	}
 	if significant > precision {
-		return cell{}, outside
+		return 0, 0, outside
 	}
 	if negative {
 		var borrow uint64
 		c.low, borrow = bits.Sub64(0, c.low, 0)
 		c.high, _ = bits.Sub64(0, c.high, borrow)
 	}
-	return c, v
+	return c.low, c.high, v
 }
 
 // timesTen appends a decimal digit to c. After more than 38 of them the number is of no use.
@@ -156,23 +204,23 @@ func (c *cell) timesTen(digit uint64) {
 	c.high += carry
 }
 
-func parseFloat(value []byte) (cell, verdict) {
+func parseFloat(value []byte) (uint64, verdict) {
 	if field.Number(value) {
 		f, err := strconv.ParseFloat(string(value), 64)
 		if err != nil {
-			return cell{}, outside
+			return 0, outside
 		}
-		return cell{low: math.Float64bits(f)}, good
+		return math.Float64bits(f), good
 	}
 	switch string(value) {
 	case "NaN":
-		return cell{low: math.Float64bits(math.NaN())}, good
+		return math.Float64bits(math.NaN()), good
 	case "Infinity":
-		return cell{low: math.Float64bits(math.Inf(1))}, good
+		return math.Float64bits(math.Inf(1)), good
 	case "-Infinity":
-		return cell{low: math.Float64bits(math.Inf(-1))}, good
+		return math.Float64bits(math.Inf(-1)), good
 	}
-	return cell{}, malformed
+	return 0, malformed
 }
 
 func unsigned(value []byte) []byte {
@@ -183,7 +231,7 @@ func unsigned(value []byte) []byte {
 }
 
 // appendPlain appends a value that isn't a Bool in PLAIN encoding.
-func (c cell) appendPlain(dst []byte, s storage) []byte {
+func (c *cell) appendPlain(dst []byte, s storage) []byte {
 	switch s {
 	case storedInt32:
 		return binary.LittleEndian.AppendUint32(dst, uint32(c.low))
@@ -200,10 +248,18 @@ func (c cell) appendPlain(dst []byte, s storage) []byte {
 }
 
 // size is how many bytes a value takes in PLAIN encoding, a NULL and a Bool one.
-func (c cell) size(s storage) int {
-	if c.null {
+func (c *cell) size(s storage) int {
+	switch {
+	case c.null:
 		return 1
+	case s == storedBytes:
+		return 4 + len(c.text)
 	}
+	return s.size()
+}
+
+// size is how many bytes a value that isn't bytes takes, a Bool one.
+func (s storage) size() int {
 	switch s {
 	case storedInt32:
 		return 4
@@ -211,10 +267,7 @@ func (c cell) size(s storage) int {
 		return 8
 	case storedFixed:
 		return fixedBytes
-	case storedBytes:
-		return 4 + len(c.text)
-	case storedBool:
-		return 1
+	case storedBool, storedBytes:
 	}
 	return 1
 }

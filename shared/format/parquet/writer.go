@@ -57,7 +57,7 @@ func NewWriter(config Config, opt part.Options) *Writer {
 		}
 	}
 	for i, s := range w.schema.storage {
-		c := &column{storage: s, utf8: w.schema.texts[i]}
+		c := &column{storage: s, reading: readingOf(config.Columns[i]), scale: config.Columns[i].Scale, utf8: w.schema.texts[i]}
 		if s == storedBytes {
 			c.dictionary = newDictionary(texts)
 		}
@@ -78,15 +78,11 @@ func (w *Writer) Append(b *row.Batch, r int) (full bool, err error) {
 		w.part.Counters = counters
 		return false, err
 	}
-	w.hash.reset()
-	for i := range w.cells {
-		w.hash.add(w.schema.storage[i], w.cells[i])
-	}
 	w.part.RowsHash += w.hash.sum()
 	pageBytes := min(limits.PageBytes, w.cut.BlockBytes)
 	for i, c := range w.columns {
 		before := len(c.pages)
-		c.add(w.cells[i], w.compressor)
+		c.add(&w.cells[i], w.compressor)
 		if c.pageBytes() >= pageBytes {
 			c.endPage(w.compressor)
 		}
@@ -178,48 +174,52 @@ func (w *Writer) endGroup() {
 	w.rows, w.raw, w.stored = 0, 0, 0
 }
 
-// read parses row r of b into cells and returns the size of its values in the file.
+// read parses row r of b into cells and the hash, and returns the size of its values in the file.
 func (w *Writer) read(b *row.Batch, r int) (size int, err error) {
 	w.repaired = w.repaired[:0]
 	if cap(w.repaired) > keptBytesMax {
 		w.repaired = nil
 	}
-	for i, column := range w.config.Columns {
+	w.hash.reset()
+	for i, c := range w.columns {
+		cell := &w.cells[i]
 		value, ok := b.Value(r, i)
+		cell.null = !ok
 		switch {
 		case !ok:
-			w.cells[i] = cell{null: true}
 			w.part.Counters.Nulls++
-		case w.schema.storage[i] == storedBytes:
-			text, err := w.text(b, r, i, value)
-			if err != nil {
+		case c.storage == storedBytes:
+			if cell.text, err = w.text(b, r, i, value); err != nil {
 				return 0, err
 			}
-			w.cells[i] = cell{text: text}
 		default:
 			var v verdict
-			if w.cells[i], v = parse(column, value); v != good {
+			if cell.low, cell.high, v = parse(c.reading, c.scale, value); v != good {
 				return 0, w.refuse(b, r, i, v)
 			}
 		}
-		if size += w.cells[i].size(w.schema.storage[i]); size > limits.RowBytesMax {
+		if size += cell.size(c.storage); size > limits.RowBytesMax {
 			return 0, field.TooLarge(w.place(b, r, i), limits.RowBytesMax)
 		}
+		w.hash.add(c.storage, cell)
 	}
 	return size, nil
 }
 
 // text checks a value that is bytes in the file, and repairs it where the rule says so.
 func (w *Writer) text(b *row.Batch, r, i int, value []byte) ([]byte, error) {
-	kind := w.config.Columns[i].Kind
-	if kind == row.Bytes {
+	switch w.columns[i].reading {
+	case readBytes:
 		return value, nil
-	}
-	if kind == row.Decimal && !field.Check(kind, value) {
-		return nil, field.NotCanonical(w.place(b, r, i), kind)
-	}
-	if kind == row.JSON && !json.Valid(value) {
-		return nil, field.NotCanonical(w.place(b, r, i), kind)
+	case readExact:
+		if !field.Check(row.Decimal, value) {
+			return nil, field.NotCanonical(w.place(b, r, i), row.Decimal)
+		}
+	case readJSON:
+		if !json.Valid(value) {
+			return nil, field.NotCanonical(w.place(b, r, i), row.JSON)
+		}
+	case readText, readInt, readDecimal, readFloat, readBool, readDate, readDateTime, readTimestamp:
 	}
 	if utf8.Valid(value) {
 		return value, nil
