@@ -12,16 +12,21 @@ import (
 	"sealift/shared/row"
 )
 
-// forEverySpec runs law for orders in every format and compression.
-func forEverySpec(t *testing.T, law func(t *testing.T, spec format.Spec)) {
-	t.Helper()
+// everySpec is orders in every format and compression.
+func everySpec() []format.Spec {
 	specs := []format.Spec{orders(format.XLSX, format.None)}
 	for _, name := range []format.Name{format.CSV, format.JSONL} {
 		for _, compression := range compressions() {
 			specs = append(specs, orders(name, compression))
 		}
 	}
-	for _, spec := range specs {
+	return specs
+}
+
+// forEverySpec runs law for each of them.
+func forEverySpec(t *testing.T, law func(t *testing.T, spec format.Spec)) {
+	t.Helper()
+	for _, spec := range everySpec() {
 		t.Run(fmt.Sprintf("%s %s", spec.Format, spec.Compression), func(t *testing.T) {
 			t.Parallel()
 			law(t, spec)

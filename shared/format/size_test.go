@@ -95,32 +95,30 @@ func heapBytes() uint64 {
 
 func TestNoRowAllocatesOnItsWayIntoAPart(t *testing.T) {
 	b := table(31, 2000)
-	for _, name := range []format.Name{format.CSV, format.JSONL} {
-		for _, compression := range compressions() {
-			w := newWriter(t, orders(name, compression), format.PartOptions{First: true})
-			spare := [2][]byte{}
-			r, turn := 0, 0
-			one := func() {
-				full, err := w.Append(b, r%2000)
+	for _, spec := range everySpec() {
+		w := newWriter(t, spec, format.PartOptions{First: true, Shard: 1})
+		spare := [2][]byte{}
+		r, turn := 0, 0
+		one := func() {
+			full, err := w.Append(b, r%2000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if full {
+				part, err := w.Take(spare[turn])
 				if err != nil {
 					t.Fatal(err)
 				}
-				if full {
-					part, err := w.Take(spare[turn])
-					if err != nil {
-						t.Fatal(err)
-					}
-					turn = 1 - turn
-					spare[turn] = part.Data
-				}
-				r++
+				turn = 1 - turn
+				spare[turn] = part.Data
 			}
-			for range 5000 {
-				one()
-			}
-			if n := testing.AllocsPerRun(20_000, one); n != 0 {
-				t.Errorf("%s %s: a row allocates %v times", name, compression, n)
-			}
+			r++
+		}
+		for range 5000 {
+			one()
+		}
+		if n := testing.AllocsPerRun(20_000, one); n != 0 {
+			t.Errorf("%s %s: a row allocates %v times", spec.Format, spec.Compression, n)
 		}
 	}
 }
@@ -143,37 +141,36 @@ func ordinary(n int) *row.Batch {
 
 func BenchmarkRows(b *testing.B) {
 	rows := ordinary(5000)
-	for _, name := range []format.Name{format.CSV, format.JSONL} {
-		for _, compression := range compressions() {
-			b.Run(string(name)+" "+string(compression), func(b *testing.B) {
-				w := newWriter(b, orders(name, compression), format.PartOptions{})
-				raw, r, index := int64(0), 0, 0
-				var spare [2][]byte
-				b.ReportAllocs()
-				for b.Loop() {
-					full, err := w.Append(rows, r)
-					if err != nil {
-						b.Fatal(err)
-					}
-					if r++; r == rows.Rows() {
-						r = 0
-					}
-					if !full {
-						continue
-					}
-					part, err := w.Take(spare[index&1])
-					if err != nil {
-						b.Fatal(err)
-					}
-					index++
-					spare[index&1] = part.Data
-					raw += part.RawBytes
-					if index%1000 == 0 {
-						w = newWriter(b, orders(name, compression), format.PartOptions{})
-					}
+	for _, spec := range everySpec() {
+		b.Run(string(spec.Format)+" "+string(spec.Compression), func(b *testing.B) {
+			w := newWriter(b, spec, format.PartOptions{Shard: 1})
+			stored, r, index := int64(0), 0, 0
+			var spare [2][]byte
+			b.ReportAllocs()
+			for b.Loop() {
+				full, err := w.Append(rows, r)
+				if err != nil {
+					b.Fatal(err)
 				}
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-			})
-		}
+				if r++; r == rows.Rows() {
+					r = 0
+				}
+				if !full {
+					continue
+				}
+				part, err := w.Take(spare[index&1])
+				if err != nil {
+					b.Fatal(err)
+				}
+				index++
+				spare[index&1] = part.Data
+				stored += int64(len(part.Data))
+				if index%1000 == 0 {
+					w = newWriter(b, spec, format.PartOptions{Shard: 1})
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			b.ReportMetric(float64(stored)/float64(b.N), "stored-B/row")
+		})
 	}
 }

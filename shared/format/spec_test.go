@@ -22,6 +22,7 @@ func TestExtensionAndContentTypeSayWhatTheFileIs(t *testing.T) {
 		{format.JSONL, format.None, "jsonl", "application/x-ndjson"},
 		{format.JSONL, format.Gzip, "jsonl.gz", "application/gzip"},
 		{format.JSONL, format.Zstd, "jsonl.zst", "application/zstd"},
+		{format.XLSX, format.None, "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
 	}
 	for _, c := range cases {
 		spec := orders(c.name, c.compression)
@@ -46,12 +47,18 @@ func TestASpecThatCantBeWrittenIsRefusedWithEveryFault(t *testing.T) {
 		change func(*format.Spec)
 		text   string
 	}{
-		{"format", func(s *format.Spec) { s.Format = "xls" }, `format "xls" must be one of csv, jsonl`},
+		{"format", func(s *format.Spec) { s.Format = "xls" }, `format "xls" must be one of csv, jsonl, xlsx`},
 		{"compression", func(s *format.Spec) { s.Compression = "" }, "must be one of none, gzip, zstd"},
 		{"rule", func(s *format.Spec) { s.InvalidUTF8 = "" }, "must be fail or replace"},
 		{"keys", func(s *format.Spec) { s.Keys = -1 }, "must not be negative"},
 		{"options", func(s *format.Spec) { s.CSV.Delimiter = 'x' }, "delimiter"},
-		{"guard", func(s *format.Spec) { s.Format = format.JSONL }, "formula guard is for csv"},
+		{"guard", func(s *format.Spec) { s.Format = format.JSONL }, "formula guard is for csv and xlsx"},
+		{"compressed workbook", func(s *format.Spec) { s.Format, s.Compression = format.XLSX, format.Gzip },
+			`compression "gzip" must be none for xlsx, whose sheets are compressed inside the file`},
+		{"widths", func(s *format.Spec) { s.Format, s.XLSX.Widths = format.XLSX, []float64{0, -1} }, "width -1 of column 2"},
+		{"too many widths", func(s *format.Spec) { s.Format, s.XLSX.Widths = format.XLSX, make([]float64, 13) }, "widths for 13"},
+		{"long text", func(s *format.Spec) { s.Format, s.XLSX.LongText = format.XLSX, "cut" }, "must be fail or truncate"},
+		{"long name", func(s *format.Spec) { s.Format, s.Columns[2].Name = format.XLSX, strings.Repeat("n", 32768) }, "name of column 3"},
 		{"no columns", func(s *format.Spec) { s.Columns = nil }, "1 to 1024 columns, not 0"},
 		{"too many columns", func(s *format.Spec) { s.Columns = make([]row.Column, 1025) }, "not 1025"},
 		{"no name", func(s *format.Spec) { s.Columns[2].Name = "" }, "column 3 needs a name"},
