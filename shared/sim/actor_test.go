@@ -100,7 +100,7 @@ func (l *life) spawn(d doing) *actor {
 //
 //go:noinline
 func deepen() byte {
-	var room [12 << 10]byte
+	var room [24 << 10]byte
 	return room[len(os.Args)]
 }
 
@@ -235,7 +235,7 @@ func (l *life) ask() {
 			creator := pipeline.Creator{Ledger: a.ports.Ledger, Queue: a.ports.Queue, NewID: a.newID}
 			answer, err := creator.Create(ctx, pipeline.Ask{Who: l.who, Key: "one", Request: snapshot.Request{
 				Definition: "orders", Purpose: "audit", Span: snapshot.Span{From: "2026-01-01T00:00:00Z", To: "2026-02-01T00:00:00Z"},
-				AsOf: "2026-02-01T00:00:00Z", Format: l.shape.format,
+				AsOf: "2026-02-01T00:00:00Z", Format: l.shape.format, Layout: l.shape.layout,
 			}})
 			id = answer.Job.ID
 			return err

@@ -170,17 +170,23 @@ func policePart(w *World, to *upload, number int64) {
 	}
 }
 
-// policeObject holds that a job has at most one artifact and one receipt, ever.
+// place is what comes before an object's name: the files of one publication have the same.
+func place(key string) string { return key[:strings.LastIndexByte(key, '/')+1] }
+
+// policeObject holds that a job has at most one publication and one receipt, ever.
 func policeObject(w *World, key string) {
 	segments := strings.Split(key, "/")
 	if !w.whole || len(segments) < 4 || segments[0] == "staging" {
 		return
 	}
-	place := segments[0] + "/" + segments[2]
-	if was, taken := w.Store.artifacts[place]; taken && was != key {
-		w.violate("the job has a second object below %s: %s and %s", place, was, key)
+	root, published := segments[0]+"/"+segments[2], key
+	if segments[0] == "artifacts" {
+		published = place(key)
 	}
-	w.Store.artifacts[place] = key
+	if was, taken := w.Store.artifacts[root]; taken && was != published {
+		w.violate("the job has a second object below %s: %s and %s", root, was, published)
+	}
+	w.Store.artifacts[root] = published
 }
 
 // policeAbort holds that an upload in which a living job's progress lies stays open.
@@ -196,7 +202,11 @@ func policeAbort(w *World, u *upload) {
 
 // policeDelete holds that nothing is deleted that is delivered or still needed.
 func policeDelete(w *World, key string) {
-	if of, bound := w.Ledger.state.bound[key]; bound {
+	of, bound := w.Ledger.state.bound[key]
+	if !bound && strings.HasPrefix(key, "artifacts/") {
+		of, bound = w.Ledger.state.bound[place(key)]
+	}
+	if bound {
 		w.violate("%s was deleted while %s delivers it", key, of)
 	}
 	if !w.whole {

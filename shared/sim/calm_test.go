@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sealift/shared/artifact"
 	"sealift/shared/audit"
 	"sealift/shared/format"
 	"sealift/shared/job"
@@ -98,10 +99,10 @@ func (l *life) tidy() {
 // reference is what an undisturbed life of a shape leads to.
 type reference struct {
 	shape   shape
-	file    []byte
+	files   [][]byte
 	actions []string
 	answers int
-	// totals and values are what the file adds up to when it is read again.
+	// totals and values are what the files add up to when they are read again.
 	totals format.Totals
 	values uint64
 }
@@ -117,17 +118,17 @@ func references(t *testing.T) []reference {
 			defer l.close()
 			l.ask()
 			l.play(nil)
-			ref = reference{shape: s, file: l.file(), actions: l.actions(), answers: l.answers}
-			ref.totals, ref.values = l.readAgain(l.job(), ref.file)
-			l.checkStore(l.job(), []string{l.job().Artifact.Key, l.job().Artifact.ReceiptKey})
+			ref = reference{shape: s, files: l.files(l.receipt()), actions: l.actions(), answers: l.answers}
+			ref.totals, ref.values = l.readAgain(ref.files)
+			l.checkStore(l.job(), l.deliveredKeys())
 			l.tidy()
 			l.check(ref, job.StateCompleted)
 			if len(l.broken) > 0 {
 				t.Fatalf("undisturbed, %s: %q\n%s", s.name, l.broken, l.story())
 			}
 		})
-		if s.format.Type == "csv" && s.format.Compression == "none" {
-			records, err := csv.NewReader(bytes.NewReader(ref.file)).ReadAll()
+		if s.format.Type == "csv" && s.format.Compression == "none" && !s.many() {
+			records, err := csv.NewReader(bytes.NewReader(ref.files[0])).ReadAll()
 			if err != nil || len(records) != s.rows()+1 {
 				t.Fatalf("undisturbed, %s: %d records of %d rows, %v", s.name, len(records), s.rows(), err)
 			}
@@ -158,19 +159,6 @@ func (l *life) job() job.Job {
 	return j
 }
 
-// file is the delivered file.
-func (l *life) file() []byte {
-	j := l.job()
-	if j.Artifact.Bytes == 0 && j.Artifact.Key != "" {
-		return nil
-	}
-	data, err := l.world.Store.Read(context.Background(), pipeline.Slice{Key: j.Artifact.Key, ETag: j.Artifact.ETag, To: j.Artifact.Bytes})
-	if err != nil {
-		l.breaks("read the artifact of a job that is %s: %v", j.State, err)
-	}
-	return data
-}
-
 // check holds what must be true of every end in one of the states.
 func (l *life) check(ref reference, allowed ...job.State) {
 	l.checkState(allowed...)
@@ -179,10 +167,10 @@ func (l *life) check(ref reference, allowed ...job.State) {
 	var expected []string
 	switch {
 	case j.State == job.StateCompleted:
-		expected = []string{j.Artifact.Key, j.Artifact.ReceiptKey}
-		l.conserveFile(ref)
+		expected = l.deliveredKeys()
+		l.conserveFiles(ref)
 	case j.Failure.Code == "object_conflict":
-		expected = []string{j.Publish.ArtifactKey}
+		expected = l.evidence(j)
 	}
 	l.checkStore(j, expected)
 	l.checkRows()
@@ -194,6 +182,36 @@ func (l *life) check(ref reference, allowed ...job.State) {
 	if l.said.cancelled && j.State != job.StateCancelled || l.said.tooLate && j.State == job.StateCancelled {
 		l.breaks("somebody was told the opposite: %+v, and the job ended %s", l.said, j.State)
 	}
+}
+
+// deliveredKeys are the objects that a completed job delivers.
+func (l *life) deliveredKeys() []string {
+	j := l.job()
+	keys := []string{j.Artifact.Key, j.Artifact.ReceiptKey}
+	for _, file := range l.receipt().Files {
+		if key := l.fileKey(file); key != j.Artifact.Key {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// evidence is what is kept of a job whose place was taken: the object that took it, and what was published beside it.
+func (l *life) evidence(j job.Job) []string {
+	objects, err := l.world.Store.Objects(context.Background(), "artifacts/", "", 1000)
+	if err != nil {
+		l.breaks("list the store: %v", err)
+	}
+	keys := []string{}
+	for _, object := range objects {
+		if (artifact.Keys{}).Beside(j.Publish.ArtifactKey, object.Key) {
+			keys = append(keys, object.Key)
+		}
+	}
+	if !slices.Contains(keys, j.Publish.ArtifactKey) {
+		l.breaks("the evidence of a conflict is gone: %q", keys)
+	}
+	return keys
 }
 
 func (l *life) checkState(allowed ...job.State) {

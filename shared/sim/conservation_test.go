@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"sealift/shared/artifact"
 	"sealift/shared/audit"
 	"sealift/shared/checksum"
 	"sealift/shared/format"
@@ -64,76 +65,134 @@ func (l *life) conserve() {
 			completed++
 		}
 	}
-	if files := l.world.Store.Made("artifacts/"); published > 1 || completed > published || files > 1 || files > published {
-		l.breaks("publishing happens once at most: %d decisions, %d completions, %d files", published, completed, files)
+	if published > 1 || completed > published {
+		l.breaks("publishing happens once at most: %d decisions, %d completions", published, completed)
+	}
+	if made, most := l.world.Store.Made("artifacts/"), published*l.shape.objects(); made > most {
+		l.breaks("%d objects were ever made under the artifacts, want %d at most", made, most)
 	}
 }
 
-// conserveFile is the account of a job that delivers.
-func (l *life) conserveFile(ref reference) {
-	j, file := l.job(), l.file()
-	if !bytes.Equal(file, ref.file) {
-		l.breaks("the file has %d bytes that are not the %d of an undisturbed life", len(file), len(ref.file))
+// conserveFiles is the account of a job that delivers.
+func (l *life) conserveFiles(ref reference) {
+	j, receipt := l.job(), l.receipt()
+	files, shards := l.files(receipt), l.shards(j)
+	if !slices.EqualFunc(files, ref.files, bytes.Equal) {
+		l.breaks("the %d files are not those of an undisturbed life, byte for byte", len(files))
 		return
 	}
-	shards, receipt := l.shards(j), l.receipt(j)
-	if len(receipt.Files) != 1 || len(receipt.Files[0].Segments) != len(shards) || int64(len(shards)) != j.Shards {
-		l.breaks("the job has %d shards, %d are done, and the receipt has %+v", j.Shards, len(shards), receipt.Files)
+	var segments []pipeline.ReceiptSegment
+	for _, file := range receipt.Files {
+		segments = append(segments, file.Segments...)
+	}
+	if len(segments) != len(shards) || int64(len(shards)) != j.Shards {
+		l.breaks("the job has %d shards, %d are done, and the receipt has %d", j.Shards, len(shards), len(segments))
 		return
 	}
-	written := receipt.Files[0]
-	object, _, err := l.world.Store.Stat(context.Background(), j.Artifact.Key)
-	if err != nil {
-		l.breaks("look at the artifact: %v", err)
+	sum, size := l.addUp(shards, segments), int64(0)
+	for i, file := range receipt.Files {
+		l.conserveFile(file, files[i])
+		size += file.Bytes
 	}
-	sum := l.addUp(shards, written.Segments)
-	tail := file[sum.bytes:]
 
 	l.equal("rows",
 		side{"the snapshot's set", int64(l.shape.rows())},
 		side{"the job", j.Rows},
 		side{"its shards", sum.rows},
 		side{"the receipt's segments", sum.segmentRows},
-		side{"the receipt's file", written.Rows},
 		side{"the receipt", receipt.Rows},
 		side{"the artifact's record", j.Artifact.Rows},
-		side{"the file, read again", ref.totals.Rows})
-	l.equal("bytes of the shards",
-		side{"the job", j.Bytes},
-		side{"its shards", sum.bytes},
-		side{"the receipt's segments", sum.segmentBytes})
-	l.equal("bytes of the file",
-		side{"shards and ending", sum.bytes + int64(len(tail))},
-		side{"the receipt's file", written.Bytes},
+		side{"the files, read again", ref.totals.Rows})
+	l.equal("bytes of the shards", side{"the job", j.Bytes}, side{"its shards", sum.bytes})
+	l.equal("bytes of the files",
+		side{"the receipt's files", size},
 		side{"the receipt", receipt.Bytes},
-		side{"the artifact's record", j.Artifact.Bytes},
-		side{"the store", object.Bytes},
-		side{"the file, read again", ref.totals.Bytes})
-	l.equal("checksums of the file",
-		side{"combined of shards and ending", int64(sum.crc64.Combine(checksum.Sum64(tail), int64(len(tail))))},
-		side{"the receipt's file", parsed(written.CRC64)},
-		side{"the artifact's record", int64(j.Artifact.CRC64)},
-		side{"the store", int64(object.CRC64)},
-		side{"the file, read again", int64(ref.totals.CRC64)})
+		side{"the artifact's record", j.Artifact.FilesBytes},
+		side{"the files, read again", ref.totals.Bytes})
 	l.equal("hashes of the rows as written, in any order",
 		side{"the shards", int64(sum.rowsHash)},
 		side{"the receipt's segments", int64(sum.segmentHash)},
 		side{"the receipt", hexadecimal(receipt.RowsHash)},
-		side{"the file, read again", int64(ref.totals.RowsHash)})
+		side{"the files, read again", int64(ref.totals.RowsHash)})
 	l.equal("hashes of the values, in any order",
 		side{"the source", int64(l.shape.hash())},
-		side{"the file, read again", int64(ref.values)})
-	l.tile(written)
+		side{"the files, read again", int64(ref.values)})
+	l.tile(segments)
+	l.conserveBound(j, receipt)
+}
+
+// conserveFile is the account of one file: its segments and what ends it.
+func (l *life) conserveFile(file pipeline.ReceiptFile, data []byte) {
+	var rows, size int64
+	var crc64 checksum.CRC64
+	for _, s := range file.Segments {
+		l.equal("offsets of "+s.Unit, side{"the shards before it", size}, side{"its segment", s.Offset})
+		rows, size = rows+s.Rows, size+s.Bytes
+		if s.Bytes > 0 {
+			crc64 = crc64.Combine(checksum.CRC64(parsed(s.CRC64)), s.Bytes)
+		}
+	}
+	tail := data[size:]
+	object, _, err := l.world.Store.Stat(context.Background(), l.fileKey(file))
+	if err != nil {
+		l.breaks("look at a file: %v", err)
+	}
+	l.equal("rows of a file", side{"its segments", rows}, side{"the receipt", file.Rows})
+	l.equal("bytes of a file",
+		side{"its segments and ending", size + int64(len(tail))},
+		side{"the receipt", file.Bytes},
+		side{"the store", object.Bytes})
+	l.equal("checksums of a file",
+		side{"combined of its segments and ending", int64(crc64.Combine(checksum.Sum64(tail), int64(len(tail))))},
+		side{"the receipt", parsed(file.CRC64)},
+		side{"the store", int64(object.CRC64)},
+		side{"its bytes", int64(checksum.Sum64(data))})
+}
+
+// conserveBound holds that what is bound is the one file, or the manifest of exactly the receipt's files.
+func (l *life) conserveBound(j job.Job, receipt pipeline.Receipt) {
+	ctx := context.Background()
+	object, _, err := l.world.Store.Stat(ctx, j.Artifact.Key)
+	if err != nil {
+		l.breaks("look at the artifact: %v", err)
+	}
+	l.equal("bytes of the artifact", side{"its record", j.Artifact.Bytes}, side{"the store", object.Bytes})
+	l.equal("checksum of the artifact", side{"its record", int64(j.Artifact.CRC64)}, side{"the store", int64(object.CRC64)})
+	if !l.shape.many() {
+		l.equal("files", side{"the receipt", int64(len(receipt.Files))}, side{"one", 1})
+		l.equal("bytes of the one file", side{"the artifact's record", j.Artifact.Bytes}, side{"the receipt", receipt.Bytes})
+		return
+	}
+	text, err := l.world.Store.Read(ctx, pipeline.Slice{Key: j.Artifact.Key, ETag: j.Artifact.ETag, To: j.Artifact.Bytes})
+	var manifest pipeline.Manifest
+	if err == nil {
+		err = json.Unmarshal(text, &manifest)
+	}
+	if err != nil {
+		l.breaks("read the manifest: %v", err)
+	}
+	l.equal("files", side{"the artifact's record", j.Artifact.Files}, side{"the manifest", int64(len(manifest.Files))}, side{"the receipt", int64(len(receipt.Files))})
+	l.equal("rows of the manifest", side{"the manifest", manifest.Rows}, side{"the receipt", receipt.Rows})
+	for i, listed := range manifest.Files {
+		if i >= len(receipt.Files) {
+			return
+		}
+		file := receipt.Files[i]
+		want := pipeline.ManifestFile{Number: file.Number, Name: file.Name, Rows: file.Rows, Bytes: file.Bytes, CRC64: file.CRC64}
+		if listed != want {
+			l.breaks("the manifest lists %+v and the receipt %+v", listed, want)
+		}
+	}
 }
 
 // sums are those over the shards and over the receipt's segments.
 type sums struct {
-	rows, bytes, segmentRows, segmentBytes int64
-	crc64                                  checksum.CRC64
-	rowsHash, segmentHash                  uint64
+	rows, bytes, segmentRows int64
+	rowsHash, segmentHash    uint64
 }
 
-// addUp adds shards and segments up, and holds for each that its parts are its object and its segment.
+// addUp adds shards and segments up, and holds for each that its parts are its object and its segment. A shard without
+// rows has no bytes in any of many files.
 func (l *life) addUp(shards []job.Unit, segments []pipeline.ReceiptSegment) sums {
 	var sum sums
 	for i, u := range shards {
@@ -144,26 +203,25 @@ func (l *life) addUp(shards []job.Unit, segments []pipeline.ReceiptSegment) sums
 		if len(u.Progress.Parts) == 0 { // stored in one call
 			parts, crc = u.Progress.Bytes, checksum.CRC64(u.Progress.CRC64)
 		}
-		l.equal("bytes of "+u.ID,
-			side{"its parts", parts}, side{"its progress", u.Progress.Bytes}, side{"its object", u.Object.Bytes},
-			side{"its segment", segments[i].Bytes})
-		l.equal("checksums of "+u.ID,
-			side{"combined of its parts", int64(crc)}, side{"its progress", int64(u.Progress.CRC64)}, side{"its segment", parsed(segments[i].CRC64)})
-		l.equal("offsets of "+u.ID, side{"the shards before it", sum.bytes}, side{"its segment", segments[i].Offset})
+		l.equal("bytes of "+u.ID, side{"its parts", parts}, side{"its progress", u.Progress.Bytes}, side{"its object", u.Object.Bytes})
+		l.equal("checksums of "+u.ID, side{"combined of its parts", int64(crc)}, side{"its progress", int64(u.Progress.CRC64)})
+		if !l.shape.many() || segments[i].Bytes > 0 || u.Progress.Rows > 0 {
+			l.equal("bytes of the segment of "+u.ID, side{"the shard", u.Object.Bytes}, side{"the receipt", segments[i].Bytes})
+			l.equal("checksum of the segment of "+u.ID, side{"the shard", int64(u.Progress.CRC64)}, side{"the receipt", parsed(segments[i].CRC64)})
+		}
 		sum.rows, sum.segmentRows = sum.rows+u.Progress.Rows, sum.segmentRows+segments[i].Rows
-		sum.bytes, sum.segmentBytes = sum.bytes+u.Object.Bytes, sum.segmentBytes+segments[i].Bytes
-		sum.crc64 = sum.crc64.Combine(checksum.CRC64(u.Progress.CRC64), u.Object.Bytes)
+		sum.bytes += u.Object.Bytes
 		sum.rowsHash, sum.segmentHash = sum.rowsHash+u.Progress.RowsHash, sum.segmentHash+uint64(hexadecimal(segments[i].RowsHash))
 	}
 	return sum
 }
 
 // tile holds that the key ranges are disjoint and cover everything, and that the keys that were found lie in them, in order.
-func (l *life) tile(file pipeline.ReceiptFile) {
+func (l *life) tile(segments []pipeline.ReceiptSegment) {
 	last := -1
-	for i, s := range file.Segments {
-		if (i == 0) != (s.Range.From == nil) || (i == len(file.Segments)-1) != (s.Range.To == nil) ||
-			i > 0 && !slices.Equal(file.Segments[i-1].Range.To, s.Range.From) {
+	for i, s := range segments {
+		if (i == 0) != (s.Range.From == nil) || (i == len(segments)-1) != (s.Range.To == nil) ||
+			i > 0 && !slices.Equal(segments[i-1].Range.To, s.Range.From) {
 			l.breaks("the key ranges are no partition at segment %d: %+v", i, s.Range)
 		}
 		if s.Rows == 0 {
@@ -200,13 +258,14 @@ func (l *life) shards(j job.Job) []job.Unit {
 	}
 }
 
-func (l *life) receipt(j job.Job) pipeline.Receipt {
-	ctx := context.Background()
-	object, _, err := l.world.Store.Stat(ctx, j.Artifact.ReceiptKey)
+// receipt is that of a job that delivers.
+func (l *life) receipt() pipeline.Receipt {
+	ctx, key := context.Background(), l.job().Artifact.ReceiptKey
+	object, _, err := l.world.Store.Stat(ctx, key)
 	if err != nil {
 		l.breaks("look at the receipt: %v", err)
 	}
-	text, err := l.world.Store.Read(ctx, pipeline.Slice{Key: j.Artifact.ReceiptKey, To: object.Bytes})
+	text, err := l.world.Store.Read(ctx, pipeline.Slice{Key: key, To: object.Bytes})
 	var receipt pipeline.Receipt
 	if err == nil {
 		err = json.Unmarshal(text, &receipt)
@@ -217,17 +276,50 @@ func (l *life) receipt(j job.Job) pipeline.Receipt {
 	return receipt
 }
 
-// readAgain reads the delivered file as its receiver would, and hashes its values.
-func (l *life) readAgain(j job.Job, file []byte) (totals format.Totals, values uint64) {
+// files are the delivered files, without a manifest.
+func (l *life) files(receipt pipeline.Receipt) [][]byte {
+	var files [][]byte
+	for _, file := range receipt.Files {
+		if file.Bytes == 0 {
+			files = append(files, nil)
+			continue
+		}
+		data, err := l.world.Store.Read(context.Background(), pipeline.Slice{Key: l.fileKey(file), To: file.Bytes})
+		if err != nil {
+			l.breaks("read a file: %v", err)
+		}
+		files = append(files, data)
+	}
+	return files
+}
+
+func (l *life) fileKey(file pipeline.ReceiptFile) string {
+	j := l.job()
+	if file.Number == 0 {
+		return j.Artifact.Key
+	}
 	snap, err := snapshot.Parse(j.Snapshot)
-	if err == nil {
-		totals, err = format.Scan(pipeline.FileSpec(snap, 0), bytes.NewReader(file), func(row [][]byte, _ []bool) error {
+	if err != nil {
+		l.breaks("read the snapshot: %v", err)
+	}
+	return artifact.Keys{}.File(j.Artifact.Key, file.Number, format.Extension(pipeline.FileSpec(snap, 0)))
+}
+
+// readAgain reads the delivered files as their receiver would, and hashes their values.
+func (l *life) readAgain(files [][]byte) (totals format.Totals, values uint64) {
+	snap, err := snapshot.Parse(l.job().Snapshot)
+	if err != nil {
+		l.breaks("read the snapshot: %v", err)
+	}
+	for _, file := range files {
+		one, err := format.Scan(pipeline.FileSpec(snap, 0), bytes.NewReader(file), func(row [][]byte, _ []bool) error {
 			values += hashRow(row...)
 			return nil
 		})
-	}
-	if err != nil {
-		l.breaks("read the file again: %v", err)
+		if err != nil {
+			l.breaks("read a file again: %v", err)
+		}
+		totals.Bytes, totals.Rows, totals.RowsHash = totals.Bytes+one.Bytes, totals.Rows+one.Rows, totals.RowsHash+one.RowsHash
 	}
 	return totals, values
 }

@@ -175,7 +175,7 @@ func (s *rows) put(now time.Time, key job.RowKey, row job.Fields) {
 	if key.SK == "JOB" && row[fieldState] == string(job.StateCompleted) {
 		for _, field := range []string{"artifact_key", "artifact_receipt_key"} {
 			if object, ok := row[field].(string); ok && object != "" {
-				s.bound[object] = key.PK
+				s.bound[object], s.bound[place(object)] = key.PK, key.PK
 			}
 		}
 	} else if key.SK == "JOB" && row[fieldState] == string(job.StateExpired) {

@@ -23,7 +23,7 @@ const contract = `{
   },
   "consistency": {"kind": "cutoff", "promise": "The rows never change."},
   "columns": [{"name": "id", "kind": "int64"}, {"name": "note", "kind": "string"}],
-  "formats": ["csv", "jsonl"], "compressions": ["none", "gzip"],
+  "formats": ["csv", "jsonl", "xlsx"], "compressions": ["none", "gzip"],
   "limits": {"span_days_max": 92, "rows_max": 1000000, "active_jobs_max": 5, "downloads_max": 5, "retention_days": 7, "shard_rows": 1000, "link_seconds_max": 300}
 }`
 
@@ -44,6 +44,7 @@ type shape struct {
 	name   string
 	shards []int
 	format snapshot.FormatRequest
+	layout string
 	// applied is a ledger in which the definition is applied.
 	applied *sim.Ledger
 }
@@ -58,6 +59,8 @@ func shapes() []shape {
 		{name: "nothing but small", shards: []int{1, 0, 2, 1}, format: snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
 		{name: "large and large", shards: []int{18, 17}, format: snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
 		{name: "ten shards", shards: []int{5, 9, 1, 0, 14, 3, 22, 2, 8, 6}, format: csv},
+		{name: "many files", shards: []int{4, 30, 0, 20}, format: csv, layout: "files"},
+		{name: "workbook", shards: []int{9, 0, 12}, format: snapshot.FormatRequest{Type: "xlsx"}},
 		{name: "packed", shards: []int{60, 4}, format: snapshot.FormatRequest{Type: "csv", Compression: "gzip"}},
 	}
 	begin := applied()
@@ -69,6 +72,21 @@ func shapes() []shape {
 
 // gap is how many ids belong to one shard, whether there are rows or not.
 const gap = 100
+
+// many reports whether the rows are spread over many files.
+func (s shape) many() bool { return s.layout == "files" }
+
+// objects is how many objects are published: the file, or the manifest and one file for each shard with rows.
+func (s shape) objects() int {
+	if !s.many() {
+		return 1
+	}
+	objects := 1
+	for _, rows := range s.shards {
+		objects += min(rows, 1)
+	}
+	return max(objects, 2)
+}
 
 func (s shape) rows() int {
 	sum := 0

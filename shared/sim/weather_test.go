@@ -333,7 +333,7 @@ func live(t *testing.T, refs []reference, seed uint64, skip map[int]bool) (l *li
 		}
 		l.checkState(w.allowed(l, safe)...)
 		if w.after != nothing && l.state() == job.StateCompleted {
-			l.conserveFile(ref)
+			l.conserveFiles(ref)
 			l.afterwards(w)
 			l.checkGone()
 		}
