@@ -41,6 +41,7 @@ type engines struct {
 	host      *lambda.Host
 	pollers   *mapping.Pollers
 	faults    *fault.Board
+	clocks    *fault.Clocks
 	endpoint  *endpoint.Endpoint
 	gateway   *gateway.Gateway
 	deployer  *deploy.Deployer
@@ -62,7 +63,7 @@ func AWSConfig(endpoint, region string) aws.Config {
 // openEngines opens everything that keeps data and puts the endpoint before it.
 // What was opened is in the result even when there is an error.
 func (c *Cloud) openEngines() (*engines, error) {
-	e := &engines{cloud: c}
+	e := &engines{cloud: c, clocks: fault.NewClocks(c.cfg.Now)}
 	policies, err := role.NewPolicies(c.stack)
 	if err != nil {
 		return e, err
@@ -99,7 +100,7 @@ func (c *Cloud) openEngines() (*engines, error) {
 			return e, err
 		}
 	}
-	e.faults = fault.New(fault.Options{Kill: e.kill, NewID: c.cfg.NewID})
+	e.faults = fault.New(fault.Options{Kill: e.kill, NewID: c.cfg.NewID, Clocks: e.clocks})
 	e.endpoint = endpoint.New(endpoint.Options{
 		Place: role.Place{Region: c.stack.Region, AccountID: c.stack.AccountID}, Policies: policies, Faults: e.faults, Issuer: tokens,
 		Engines: map[role.Service]http.Handler{
@@ -116,11 +117,11 @@ func (c *Cloud) openEngines() (*engines, error) {
 func (e *engines) openStores(c *Cloud, policies *role.Policies) error {
 	region, account, dir := c.stack.Region, c.stack.AccountID, c.cfg.DataDir
 	var err error
-	e.tables, err = dynamodb.Open(filepath.Join(dir, "dynamodb"), dynamodb.Options{Region: region, AccountID: account, Now: c.cfg.Now, NewID: c.cfg.NewID, Logger: c.cfg.Logger})
+	e.tables, err = dynamodb.Open(filepath.Join(dir, "dynamodb"), dynamodb.Options{Region: region, AccountID: account, Now: e.clocks.Of(role.DynamoDB), NewID: c.cfg.NewID, Logger: c.cfg.Logger})
 	if err != nil {
 		return err
 	}
-	e.queues, err = sqs.Open(filepath.Join(dir, "sqs"), sqs.Options{Region: region, AccountID: account, Now: c.cfg.Now, NewID: c.cfg.NewID, Logger: c.cfg.Logger, Caller: senderOf})
+	e.queues, err = sqs.Open(filepath.Join(dir, "sqs"), sqs.Options{Region: region, AccountID: account, Now: e.clocks.Of(role.SQS), NewID: c.cfg.NewID, Logger: c.cfg.Logger, Caller: senderOf})
 	if err != nil {
 		return err
 	}

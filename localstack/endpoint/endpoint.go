@@ -109,7 +109,7 @@ func (w *reticent) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // serveOwn answers what the embedded cloud adds to AWS.
 func (e *Endpoint) serveOwn(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
-	case "/_localstack/faults", "/_localstack/calls":
+	case "/_localstack/faults", "/_localstack/calls", "/_localstack/journal", "/_localstack/clock":
 		e.opt.Faults.ServeHTTP(w, r)
 	case "/_localstack/functions":
 		reply(w, http.StatusOK, e.opt.Functions())
@@ -125,7 +125,7 @@ func (e *Endpoint) serveOwn(w http.ResponseWriter, r *http.Request) {
 		reply(w, status, map[string]any{"ready": status == http.StatusOK, "services": services})
 	default:
 		reply(w, http.StatusNotFound, map[string]string{
-			"error": r.URL.Path + " is none of /_localstack/health, /_localstack/functions, /_localstack/calls, /_localstack/faults"})
+			"error": r.URL.Path + " is none of /_localstack/health, /_localstack/functions, /_localstack/calls, /_localstack/faults, /_localstack/journal, /_localstack/clock"})
 	}
 }
 

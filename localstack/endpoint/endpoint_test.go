@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"sealift/localstack/fault"
 	"sealift/localstack/role"
@@ -41,7 +42,7 @@ func start(t *testing.T) string {
 	id := func() string { return "request-1" }
 	srv := httptest.NewServer(New(Options{
 		Place: role.Place{Region: "us-east-1", AccountID: "000000000000"}, Policies: policies, Engines: engines, Issuer: named("issuer"),
-		Faults:    fault.New(fault.Options{Kill: func(string, string) bool { return false }, NewID: id}),
+		Faults:    fault.New(fault.Options{Kill: func(string, string) bool { return false }, NewID: id, Clocks: fault.NewClocks(time.Now)}),
 		Functions: func() any { return []string{"figures"} }, Ready: func() bool { return true }, NewID: id, Logger: slog.New(slog.DiscardHandler),
 	}))
 	t.Cleanup(srv.Close)

@@ -28,6 +28,8 @@ type Options struct {
 	Kill func(function, process string) bool
 	// NewID makes ids of rules and of refused requests.
 	NewID func() string
+	// Clocks are those of the services.
+	Clocks *Clocks
 }
 
 // Count is how often a caller made a call.
@@ -51,7 +53,8 @@ type Made struct {
 
 // Board holds the rules and the counters of a running cloud.
 type Board struct {
-	opt Options
+	opt     Options
+	journal *journal
 
 	mu     sync.Mutex
 	rules  []*Rule
@@ -69,7 +72,7 @@ type answer struct {
 
 // New makes a board without rules.
 func New(opt Options) *Board {
-	return &Board{opt: opt, counts: map[Count]int{}, again: map[string]answer{}}
+	return &Board{opt: opt, journal: &journal{ledger: opt.Clocks.Of(role.DynamoDB)}, counts: map[Count]int{}, again: map[string]answer{}}
 }
 
 // Wrap counts a call and serves it through next, unless a rule strikes. A call's
@@ -87,7 +90,8 @@ func (b *Board) Wrap(call role.Call, next http.Handler) http.Handler {
 			_, _ = w.Write(kept.body)
 			return
 		}
-		b.strike(w, r, call, strike, next)
+		lost := strike != nil && (strike.Action == DropAnswer || strike.Action == KillAfter)
+		b.strike(w, r, call, strike, b.journal.wrap(call, lost, next))
 	})
 }
 

@@ -28,8 +28,9 @@ func start(t *testing.T, call role.Call, answer string) site {
 	s := site{done: &atomic.Int64{}, killed: make(chan string, 10)}
 	ids := atomic.Int64{}
 	s.board = New(Options{
-		Kill:  func(function, process string) bool { s.killed <- function + " " + process; return true },
-		NewID: func() string { return "id-" + string(rune('0'+ids.Add(1))) },
+		Kill:   func(function, process string) bool { s.killed <- function + " " + process; return true },
+		NewID:  func() string { return "id-" + string(rune('0'+ids.Add(1))) },
+		Clocks: NewClocks(time.Now),
 	})
 	service := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		s.done.Add(1)
@@ -139,6 +140,8 @@ func TestARuleStrikesTheCallsItMatches(t *testing.T) {
 		{"other operation", `{"operation": "GetItem"}`, "0", "ssss"},
 		{"key", `{"key": "job#1"}`, "0", "xxxx"},
 		{"other key", `{"key": "job#2"}`, "0", "ssss"},
+		{"subject", `{"subject": "T job#1"}`, "0", "xxxx"},
+		{"part of the subject", `{"subject": "job#1"}`, "0", "ssss"},
 	} {
 		s := start(t, update, "served")
 		s.order(t, `[{"match": `+c.match+`, "action": "throttle", "times": `+c.times+`}]`)

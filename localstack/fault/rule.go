@@ -46,9 +46,11 @@ type Match struct {
 	Service  string `json:"service,omitempty"`
 	// Operation is the API's name, such as UpdateItem or UploadPart.
 	Operation string `json:"operation,omitempty"`
-	// Key is part of what the call is about: an object key, a table and item key,
-	// a queue's name.
+	// Key is part of what the call is about: an object key, a bucket and prefix, a
+	// table and item key, a queue's name and message.
 	Key string `json:"key,omitempty"`
+	// Subject is all of what the call is about.
+	Subject string `json:"subject,omitempty"`
 	// Nth strikes the n-th fitting call only, counted from 1; 0 strikes all.
 	Nth int `json:"nth,omitempty"`
 }
@@ -106,7 +108,8 @@ func (r *Rule) fits(c role.Call) bool {
 	return (m.Function == "" || m.Function == c.Caller.Name()) &&
 		(m.Service == "" || m.Service == string(c.Service)) &&
 		(m.Operation == "" || m.Operation == c.Operation) &&
-		(m.Key == "" || strings.Contains(c.Subject, m.Key))
+		(m.Key == "" || strings.Contains(c.Subject, m.Key)) &&
+		(m.Subject == "" || m.Subject == c.Subject)
 }
 
 // strikes counts a fitting call and reports whether the rule strikes it.

@@ -8,13 +8,17 @@ import (
 	"slices"
 )
 
-// ServeHTTP answers /_localstack/faults and /_localstack/calls.
+// ServeHTTP answers /_localstack/faults, /_localstack/calls, /_localstack/journal and /_localstack/clock.
 func (b *Board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/_localstack/faults":
 		b.serveFaults(w, r)
 	case "/_localstack/calls":
 		b.serveCalls(w, r)
+	case "/_localstack/journal":
+		b.journal.serve(w, r)
+	case "/_localstack/clock":
+		b.opt.Clocks.serve(w, r)
 	default:
 		http.NotFound(w, r)
 	}
@@ -55,7 +59,7 @@ func readRules(w http.ResponseWriter, r *http.Request) ([]*Rule, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&rules); err != nil {
-		return nil, fmt.Errorf("a fault is {match: {function, service, operation, key, nth}, action, times, delay_ms, code, status, message}: %w", err)
+		return nil, fmt.Errorf("a fault is {match: {function, service, operation, key, subject, nth}, action, times, delay_ms, code, status, message}: %w", err)
 	}
 	for i, rule := range rules {
 		if rule == nil {

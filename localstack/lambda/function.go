@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sealift/localstack/template"
@@ -24,6 +25,7 @@ type function struct {
 	template.Function
 	host     *Host
 	reserved chan struct{} // nil without reserved concurrency
+	inFlight atomic.Int64
 
 	mu        sync.Mutex
 	idle      []*process // the one used last is at the end and is used first
@@ -61,6 +63,8 @@ func (f *function) acquire() (release func(), err error) {
 
 // serve runs one invocation to its end. A process that died before it took the invocation costs nothing: the next one gets it.
 func (f *function) serve(ctx context.Context, inv *invocation) Response {
+	f.inFlight.Add(1)
+	defer f.inFlight.Add(-1)
 	for range deliveriesMax {
 		p, started, err := f.take(ctx)
 		if err != nil {
@@ -185,7 +189,7 @@ func (f *function) snapshot() FunctionStats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	stats := f.stats
-	stats.Processes = len(f.processes)
+	stats.Processes, stats.InFlight = len(f.processes), int(f.inFlight.Load())
 	for _, p := range f.processes {
 		stats.PeakRSSBytes = max(stats.PeakRSSBytes, p.peak())
 	}

@@ -237,6 +237,7 @@ type FunctionStats struct {
 	ColdStarts   int64  `json:"cold_starts"`
 	PeakRSSBytes int64  `json:"peak_rss_bytes"`
 	Processes    int    `json:"processes"`
+	InFlight     int    `json:"in_flight"`
 }
 
 // Stats returns the figures of every function, by name.

@@ -34,7 +34,8 @@ type Call struct {
 	Service   Service
 	Operation string
 	// Subject is what the operation is about, for rules that match part of it: a
-	// key, a table and its item's key, a queue's name.
+	// key, a bucket and the prefix that is listed, a table and its item's key, a
+	// queue's name and the message that is sent.
 	Subject string
 	// Needs are the permissions that the operation takes, all of them.
 	Needs []Need

@@ -17,6 +17,9 @@ func (c *Call) describeSQS(in map[string]any, place Place) {
 	}
 	c.Subject = text(in, "QueueUrl") + text(in, "QueueName") + text(in, "SourceArn")
 	c.Subject = c.Subject[strings.LastIndexAny(c.Subject, "/:")+1:]
+	if body := text(in, "MessageBody"); body != "" {
+		c.Subject += " " + body
+	}
 	switch c.Operation {
 	case "ListQueues":
 		c.need("ListQueues", "*")

@@ -37,6 +37,9 @@ func (c *Call) describeS3(r *http.Request) error {
 func (c *Call) describeBucket(r *http.Request, query url.Values, arn string) error {
 	sub := subresource(query, "location", "policy", "versioning", "lifecycle", "encryption", "cors", "tagging", "acl", "publicAccessBlock",
 		"ownershipControls", "object-lock", "notification", "website", "versions")
+	if prefix := query.Get("prefix"); prefix != "" {
+		c.Subject += " " + prefix
+	}
 	switch {
 	case r.Method == http.MethodPost && query.Has("delete"):
 		return c.describeDelete(r, arn)
