@@ -7,7 +7,7 @@ FUNCTIONS := create query cancel plan-shards process-shard finalize sign-downloa
 SOURCES := $(shell find cmd functions shared localstack -name '*.go' 2>/dev/null) go.mod go.sum localstack/go.mod localstack/go.sum
 export CGO_ENABLED ?= 0
 
-.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench bench-localstack golden clean sim sim-long mutants
+.PHONY: help setup build lint check test test-aws test-aws-moto race demo up ci bench bench-localstack golden clean crash sim sim-long mutants
 
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench: build ## Measure exports beside other tools on N=2000000 rows, and draw b
 
 bench-localstack: build ## Measure the embedded cloud's speed and size.
 	@cd localstack && go run ./bench
+
+crash: build ## Strike every call of every function in every way, with real processes; N=200 SEED=1 strikes as many; takes a quarter of an hour.
+	@cd localstack && SEALIFT_CRASH=$(or $(N),all) SEALIFT_SEED=$(SEED) go test -count 1 -timeout 2h -v -run '^TestCrash' ./e2e | grep -v '^=== '
 
 sim: ## Play N=100000 random exports and every single fault in virtual time, or tell the story of one: SEED=….
 	@set -o pipefail; SEALIFT_SIM=whole SEALIFT_SEEDS=$(if $(SEED),$(SEED)-$(SEED),$(or $(N),100000)) \

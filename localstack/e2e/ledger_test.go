@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// row is a ledger row's texts and numbers, as text.
+// row is a ledger row's texts, numbers and lists of texts, as text.
 type row map[string]string
 
 // rows reads a partition of the ledger as the operator.
@@ -27,19 +27,38 @@ func (w *world) rows(t *testing.T, pk string) map[string]row {
 		page, err := pages.NextPage(t.Context())
 		ok(t, err)
 		for _, item := range page.Items {
-			r := row{}
-			for name, value := range item {
-				switch v := value.(type) {
-				case *types.AttributeValueMemberS:
-					r[name] = v.Value
-				case *types.AttributeValueMemberN:
-					r[name] = v.Value
-				}
-			}
+			r := read(item)
 			rows[r["sk"]] = r
 		}
 	}
 	return rows
+}
+
+// read takes over what tests look at.
+func read(item map[string]types.AttributeValue) row {
+	r := row{}
+	for name, value := range item {
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			r[name] = v.Value
+		case *types.AttributeValueMemberN:
+			r[name] = v.Value
+		case *types.AttributeValueMemberL:
+			r[name] = lines(v.Value)
+		}
+	}
+	return r
+}
+
+// lines are a list's texts, one a line.
+func lines(list []types.AttributeValue) string {
+	texts := make([]string, 0, len(list))
+	for _, value := range list {
+		if text, ok := value.(*types.AttributeValueMemberS); ok {
+			texts = append(texts, text.Value)
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 func (w *world) unit(t *testing.T, id, unit string) row {
@@ -89,7 +108,13 @@ func (w *world) settle(t *testing.T, ids []string) {
 // left checks what one export has left behind.
 func (w *world) left(t *testing.T, id string, stored []string) {
 	t.Helper()
-	rows := w.rows(t, "JOB#"+id)
+	for _, text := range leavings(w.rows(t, "JOB#"+id), id, stored) {
+		t.Errorf("export %s: %s", id, text)
+	}
+}
+
+// leavings are what an export that is over must not have left behind.
+func leavings(rows map[string]row, id string, stored []string) (wrong []string) {
 	want := map[string]int{}
 	if rows["JOB"]["state"] == "completed" {
 		want = map[string]int{"artifacts": 1, "receipts": 1}
@@ -103,14 +128,15 @@ func (w *world) left(t *testing.T, id string, stored []string) {
 	}
 	for _, root := range []string{"artifacts", "receipts", "staging", "upload of artifacts", "upload of staging"} {
 		if got[root] != want[root] {
-			t.Errorf("export %s, %s: %d times %s is stored, want %d", id, rows["JOB"]["state"], got[root], root, want[root])
+			wrong = append(wrong, rows["JOB"]["state"]+": "+itoa(got[root])+" times "+root+" is stored, want "+itoa(want[root]))
 		}
 	}
 	for sk, unit := range rows {
 		if strings.HasPrefix(sk, "UNIT#") && !slices.Contains([]string{"done", "failed", "retired"}, unit["state"]) {
-			t.Errorf("export %s: %s is %s after the end", id, sk, unit["state"])
+			wrong = append(wrong, sk+" is "+unit["state"]+" after the end")
 		}
 	}
+	return wrong
 }
 
 // stored lists the keys of all objects, and of all unfinished uploads with "upload of " before them.
