@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests, checks and demo need and this machine lacks: PostgreSQL's and MariaDB's server programs, the
-# zip tools that prove files readable, and, when asked for, the linters. Safe to run again; quick when nothing is missing.
+# zip tools and office programs that prove files readable, and, when asked for, the linters. Safe to run again; quick when nothing is missing.
 #
 #   infra/setup.sh tests    what `make test` and `make demo` need
 #   infra/setup.sh lint     what `make lint` and `make check` need
@@ -12,6 +12,7 @@ tools="$PWD/.tools"
 golangci_version=v2.15.0
 cfn_lint_version=1.51.0
 moto_version=5.2.5
+openpyxl_version=3.1.5
 duckdb_version=2.0.1
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
@@ -45,8 +46,20 @@ mariadb_programs() {
   command -v mariadb-install-db >/dev/null 2>&1 && { command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ]; }
 }
 
+# A second reader of workbooks, in a virtual environment, which needs ensurepip that Debian ships apart.
+openpyxl() {
+  if ! compgen -G "$tools/openpyxl-$openpyxl_version/lib/*/site-packages/openpyxl" >/dev/null; then
+    echo "setup: installing openpyxl $openpyxl_version" >&2
+    python3 -c 'import ensurepip' 2>/dev/null || packages ensurepip python3-venv
+    python3 -m venv "$tools/openpyxl-$openpyxl_version"
+    "$tools/openpyxl-$openpyxl_version/bin/pip" install -q --disable-pip-version-check "openpyxl==$openpyxl_version"
+  fi
+  ln -sfn "openpyxl-$openpyxl_version" "$tools/openpyxl"
+}
+
 tests() {
-  packages gzip gzip zstd zstd python3 python3 git git
+  packages gzip gzip zstd zstd unzip unzip python3 python3 git git soffice libreoffice-calc-nogui
+  openpyxl
   postgres_programs || packages initdb postgresql
   postgres_programs || { echo "setup: PostgreSQL's initdb is still missing; install the package postgresql." >&2; exit 1; }
   # The core package holds the server's programs and no service that could start.
