@@ -143,6 +143,9 @@ func TestEveryPairOfFaultsIsSurvived(t *testing.T) {
 	}
 	lives, n := 0, 0
 	for first := 1; first <= ref.answers; first++ {
+		if every == 1 && first%10 == 1 && first > 1 {
+			t.Logf("%d lives, with every first blow up to call %d of %d", lives, first-1, ref.answers)
+		}
 		for second := first + 1; second <= ref.answers+10; second++ {
 			for _, one := range faults() {
 				for _, other := range faults() {

@@ -24,6 +24,7 @@ const (
 	shard      = "shared/pipeline/shard.go"
 	process    = "shared/pipeline/process.go"
 	plan       = "shared/pipeline/plan.go"
+	receipt    = "shared/pipeline/receipt.go"
 	finalize   = "shared/pipeline/finalize.go"
 	assemble   = "shared/pipeline/assemble.go"
 	clean      = "shared/pipeline/clean.go"
@@ -50,6 +51,7 @@ func mutants() []mutant {
 	all = append(all, jobMutants()...)
 	all = append(all, workerMutants()...)
 	all = append(all, byteMutants()...)
+	all = append(all, fileMutants()...)
 	return append(all, sweepMutants()...)
 }
 

@@ -143,3 +143,26 @@ func sweepMutants() []mutant {
 	}`, ``).because("every move that follows has its own condition"),
 	}
 }
+
+// fileMutants are mistakes in how pieces become files, and in what is written down about them.
+func fileMutants() []mutant {
+	return []mutant{
+		one("a source that was replaced is read on", plan, `if planned != "" && identity != planned {`, `if false {`),
+		one("a source is looked at only before it is read", shard, `			if err := sameSource(ctx, from, s.query, s.job.SourceIdentity); err != nil {
+				return nil, err
+			}
+			return s.end`, `			return s.end`),
+		one("a file is assembled in another file's upload", assemble, `if unit.Upload.Open() && unit.Upload.Key == a.object.Key {`, `if unit.Upload.Open() {`),
+		one("the upload of a second file is not recorded", assemble, `		opened, change = unit.FollowUpload(a.object.Key, id)
+`, `		return opened.Upload, nil, nil
+`).because("each attempt then begins an upload of its own, and the clean-up aborts what it finds"),
+		one("files beside a manifest are orphans", orphan, `s.Keys.Beside(j.Artifact.Key, key) || key ==`, `key == j.Artifact.Key || key ==`),
+		one("the clean-up removes files beside a manifest", clean, `c.Keys.Beside(j.Artifact.Key, key) || key ==`, `key == j.Artifact.Key || key ==`),
+		one("the receipt forgets files after the first", receipt, `		r.Bytes += f.bytes
+`, `		r.Bytes = f.bytes
+`),
+		one("the receipt's segments all begin at the start", receipt, `Offset: p.offset, Bytes`, `Offset: 0, Bytes`),
+		one("rows are hashed in the last part only", shard, `progress.RowsHash += part.RowsHash`, `progress.RowsHash = part.RowsHash`),
+		one("the artifact's record has the last file's size", finalize, `artifact.FilesBytes += object.Bytes`, `artifact.FilesBytes = object.Bytes`),
+	}
+}
