@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,8 +34,9 @@ type house struct {
 	t     *testing.T
 	world *sim.World
 	log   *lockedBuffer
-	// table is the path of the orders; empty until the first job runs.
-	table string
+	// table is the path of the orders; empty until the first job runs. They are every other one acme's and evil's.
+	table  string
+	orders int
 	// sourceErr is what opening the source fails with.
 	sourceErr error
 	// ledger is what create is given, when it is not the world's.
@@ -61,7 +63,7 @@ func newHouse(t *testing.T, opt sim.Options) *house {
 	if opt.PartBytesMin == 0 {
 		opt.PartBytesMin = 1
 	}
-	h := &house{t: t, world: sim.New(opt), log: &lockedBuffer{}}
+	h := &house{t: t, world: sim.New(opt), log: &lockedBuffer{}, orders: 2 * ordersOfAcme}
 	h.ledger, h.newID = h.world.Ledger, edge.NewJobID
 	t.Cleanup(func() {
 		for _, violation := range h.world.Violations() {
@@ -289,15 +291,15 @@ func (h *house) Open(ctx context.Context, _ string) (source.Source, error) {
 	}
 	if h.table == "" {
 		h.table = filepath.Join(h.t.TempDir(), "orders.db")
-		writeOrders(h.t, h.table)
+		writeOrders(h.t, h.table, h.orders)
 	}
 	return sqldb.Open(ctx, "sqlite://"+h.table)
 }
 
-// ordersOfAcme is how many orders of March the tenant acme has; evil has as many.
+// ordersOfAcme is how many orders of March the tenant acme has, where a test doesn't say more; evil has as many.
 const ordersOfAcme = 120
 
-func writeOrders(t *testing.T, path string) {
+func writeOrders(t *testing.T, path string, count int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -308,8 +310,8 @@ func writeOrders(t *testing.T, path string) {
 		`CREATE TABLE orders (id INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL, order_no TEXT NOT NULL, placed_at TEXT NOT NULL,
 			status TEXT NOT NULL, customer TEXT NOT NULL, email TEXT NOT NULL, country TEXT NOT NULL, currency TEXT NOT NULL, amount TEXT NOT NULL,
 			items INTEGER NOT NULL, gift INTEGER NOT NULL, shipped_at TEXT, note TEXT, cost TEXT NOT NULL) STRICT`,
-		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 240)
-			INSERT INTO orders SELECT i, iif(i%2=0, 'acme', 'evil'), printf('%010d', i), strftime('%Y-%m-%dT%H:%M:%S', '2026-03-01', '+' || i || ' hours') || '.000000Z',
+		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ` + strconv.Itoa(count) + `)
+			INSERT INTO orders SELECT i, iif(i%2=0, 'acme', 'evil'), printf('%010d', i), strftime('%Y-%m-%dT%H:%M:%S', '2026-03-01', '+' || i || ' minutes') || '.000000Z',
 			'paid', '李娜', 'customer@example.com', 'CN', 'CNY', '12.50', 1, i%3=0, NULL, '=1+1', '6.2500' FROM n`,
 		`CREATE INDEX orders_by_time ON orders (tenant_id, placed_at, id)`,
 		`ANALYZE`,

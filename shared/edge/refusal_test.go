@@ -11,7 +11,7 @@ import (
 
 func TestEveryRefusalSaysWhatToChange(t *testing.T) {
 	t.Parallel()
-	all := slices.Concat(requestRefusals(), listingRefusals(), stateRefusals())
+	all := slices.Concat(requestRefusals(), fileRefusals(), listingRefusals(), stateRefusals())
 	shown := map[string]bool{}
 	var lock sync.Mutex
 	t.Run("each", func(t *testing.T) {

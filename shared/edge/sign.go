@@ -8,6 +8,7 @@ import (
 
 	"sealift/shared/checksum"
 	"sealift/shared/job"
+	"sealift/shared/limits"
 	"sealift/shared/pipeline"
 )
 
@@ -33,6 +34,9 @@ func SignAPI(s pipeline.Signer, claims Claims, log *slog.Logger) API {
 
 // readFile reads the optional body: the number of one of many files.
 func readFile(body []byte) (int64, error) {
+	if len(body) > limits.RequestBytesMax {
+		return 0, job.Errorf(job.Invalid, "request_too_large", "the body has %d bytes; at most %d are allowed", len(body), limits.RequestBytesMax)
+	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return 0, nil
 	}
@@ -40,7 +44,7 @@ func readFile(body []byte) (int64, error) {
 		File *int64 `json:"file"`
 	}
 	if err := decodeOnly(body, &asked); err != nil || asked.File == nil || *asked.File < 1 {
-		return 0, &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: "/file",
+		return 0, &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: "/file", Err: err,
 			Detail: `the body must be empty or a JSON object with nothing but the number of a file from 1, as in {"file": 3}`}
 	}
 	return *asked.File, nil

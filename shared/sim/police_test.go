@@ -84,6 +84,9 @@ func TestThePoliceKnowsEveryRule(t *testing.T) {
 		{"a download too many", "more downloads", []step{jobStep(
 			dueRow(jobKey, "state", "completed", "version", int64(2), "downloads_max", int64(1), "downloads", int64(1)),
 			dueRow(jobKey, "state", "completed", "version", int64(2), "downloads_max", int64(1), "downloads", int64(2)))}},
+		{"a link too many of many files", "more downloads", []step{jobStep(
+			dueRow(jobKey, "state", "completed", "version", int64(2), "downloads_max", int64(1), "artifact_files", int64(2), "downloads", int64(3)),
+			dueRow(jobKey, "state", "completed", "version", int64(2), "downloads_max", int64(1), "artifact_files", int64(2), "downloads", int64(4)))}},
 		{"a job that begins in the middle", "begins queued", []step{event, jobStep(nil, dueRow(jobKey, "state", "running", "version", int64(3)))}},
 
 		{"a generation that goes back", "generation grows by one",
