@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests, checks and demo need and this machine lacks: PostgreSQL's and MariaDB's server programs, the
-# zip tools and office programs that prove files readable, and, when asked for, the linters. Safe to run again; quick when nothing is missing.
+# zip tools and office programs that prove files readable, and, when asked for, the linters. Safe to run again; quick
+# when nothing is missing.
 #
 #   infra/setup.sh tests    what `make test` and `make demo` need
 #   infra/setup.sh lint     what `make lint` and `make check` need
