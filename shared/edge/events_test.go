@@ -104,7 +104,8 @@ func given(t *testing.T, state string) *house {
 	}
 	h.newID = func() string { return sampleJob }
 	var asked events.APIGatewayV2HTTPRequest
-	decode(t, mustRead(t, "events/http/create.json"), &asked)
+	request := map[bool]string{false: "create.json", true: "create-files.json"}[state == "completed as files"]
+	decode(t, mustRead(t, "events/http/"+request), &asked)
 	h.must(202, h.hand(asked))
 	h.newID = edge.NewJobID
 	switch state {
@@ -115,7 +116,7 @@ func given(t *testing.T, state string) *house {
 		if err := h.deliver(t.Context(), message.Pointer); err != nil {
 			t.Fatal(err)
 		}
-	case "completed", "revoked":
+	case "completed", "completed as files", "revoked":
 		h.run()
 		if state == "revoked" {
 			h.must(200, h.end(ana(), sampleJob, "revoke"))
