@@ -25,6 +25,7 @@ type Words struct {
 	Format      string
 	Compression string
 	FileName    string
+	Layout      string
 	Delimiter   string
 	Quote       string
 	LineEnd     string
@@ -44,7 +45,7 @@ func (w Words) Request() ([]byte, error) {
 		}
 	}
 	request := snapshot.Request{
-		Definition: w.Definition, Purpose: w.Purpose, Columns: w.Columns, Zone: w.Zone, FileName: w.FileName,
+		Definition: w.Definition, Purpose: w.Purpose, Columns: w.Columns, Zone: w.Zone, Layout: w.Layout, FileName: w.FileName,
 		Format: snapshot.FormatRequest{
 			Type: w.Format, Compression: w.Compression, Delimiter: delimiter(w.Delimiter), Quote: w.Quote, LineEnd: w.LineEnd,
 			Header: w.Header, BOM: w.BOM, Null: w.Null,

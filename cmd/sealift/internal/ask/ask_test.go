@@ -78,7 +78,7 @@ func TestWordsBecomeARequest(t *testing.T) {
 	words := ask.Words{
 		Definition: "orders", Purpose: "month end", From: "2026-03-08", To: "2026-04-01T00:00:00+02:00", AsOf: "2026-05-01", Zone: "America/New_York",
 		Columns: []string{"id", "名字"}, Filters: []string{"a=b"}, Format: "csv", Compression: "none", Delimiter: "tab", LineEnd: "lf",
-		Header: &header, BOM: true, Null: &null, FileName: `订单 "Q3"`,
+		Header: &header, BOM: true, Null: &null, FileName: `订单 "Q3"`, Layout: "files",
 	}
 	text, err := words.Request()
 	if err != nil {
@@ -92,7 +92,7 @@ func TestWordsBecomeARequest(t *testing.T) {
 		Definition: "orders", Purpose: "month end", Columns: []string{"id", "名字"}, Filters: []snapshot.Filter{{Column: "a", Op: "eq", Value: json.RawMessage(`"b"`)}},
 		Span: snapshot.Span{From: "2026-03-08T00:00:00-05:00", To: "2026-04-01T00:00:00+02:00"}, AsOf: "2026-05-01T00:00:00-04:00", Zone: "America/New_York",
 		Format:   snapshot.FormatRequest{Type: "csv", Compression: "none", Delimiter: "\t", LineEnd: "lf", Header: &header, BOM: true, Null: &null},
-		FileName: `订单 "Q3"`,
+		FileName: `订单 "Q3"`, Layout: "files",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -144,7 +144,7 @@ func TestARefusalNamesFlags(t *testing.T) {
 		"value of a list":      {ask.Refusal{"filter-value", "/filters/1/values/1", "/filters/1/values/1 is FR"}, "--filter 'country in DE,FR': value 2 of the list is FR"},
 		"comparison":           {ask.Refusal{"filter-not-allowed", "/filters/3/op", `/filters/3/op is "ge"; column id can't be filtered`}, `--filter 'id>=x': the comparison is "ge"; column id can't be filtered`},
 		"a filter as such":     {ask.Refusal{"filter-value", "/filters/1/values", "/filters/1: the op in takes values"}, "--filter 'country in DE,FR': the op in takes values"},
-		"a field without flag": {ask.Refusal{"x", "/layout", "/layout is odd"}, "/layout is odd"},
+		"a field without flag": {ask.Refusal{"x", "/order", "/order is odd"}, "/order is odd"},
 		"no field":             {ask.Refusal{"x", "", "you may not"}, "you may not"},
 		"out of range":         {ask.Refusal{"x", "/columns/9", "/columns/9 is odd"}, "/columns/9 is odd"},
 	}

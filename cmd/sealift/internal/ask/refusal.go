@@ -100,7 +100,7 @@ func filterPart(elements []string) string {
 func flags() map[string]string {
 	return map[string]string{
 		"/definition": "--definition", "/purpose": "--purpose", "/span": "the time between --from and --to", "/span/from": "--from", "/span/to": "--to",
-		"/as_of": "--as-of", "/zone": "--zone", "/file_name": "--file-name", "/format": "--format", "/format/type": "--format",
+		"/as_of": "--as-of", "/zone": "--zone", "/file_name": "--file-name", "/layout": "--layout", "/format": "--format", "/format/type": "--format",
 		"/format/compression": "--compression", "/format/delimiter": "--delimiter", "/format/quote": "--quote",
 		"/format/line_end": "--line-end", "/format/header": "--header", "/format/bom": "--bom", "/format/null": "--null",
 	}

@@ -69,6 +69,7 @@ func (a *app) createCommand() *cobra.Command {
 	flags.StringVar(&w.Format, "format", "", "csv or jsonl; the definition's first when not given")
 	flags.StringVar(&w.Compression, "compression", "", "gzip, zstd or none; the definition's first when not given")
 	flags.StringVar(&w.FileName, "file-name", "", "name of the file that is delivered; its ending becomes that of the format")
+	flags.StringVar(&w.Layout, "layout", "", "file for one file, or files for many and a manifest that lists them (default file)")
 	flags.StringVar(&w.Delimiter, "delimiter", "", "csv: comma, semicolon, tab or pipe, or the character itself (default comma)")
 	flags.StringVar(&w.Quote, "quote", "", `csv: " or ' (default ")`)
 	flags.StringVar(&w.LineEnd, "line-end", "", "csv: crlf or lf (default crlf)")
@@ -82,10 +83,11 @@ func (a *app) createCommand() *cobra.Command {
 	flags.BoolVar(&c.force, "force", false, "with --download: replace a file that exists")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only ask whether the request would be granted, and as what")
 	apart(command, "request", "definition", "purpose", "from", "to", "as-of", "zone", "column", "filter", "format", "compression",
-		"file-name", "delimiter", "quote", "line-end", "header", "bom", "null")
+		"file-name", "layout", "delimiter", "quote", "line-end", "header", "bom", "null")
 	apart(command, "dry-run", "watch", "download")
 	complete(command, "format", "csv", "jsonl")
 	complete(command, "compression", "gzip", "zstd", "none")
+	complete(command, "layout", "file", "files")
 	complete(command, "delimiter", "comma", "semicolon", "tab", "pipe")
 	complete(command, "line-end", "crlf", "lf")
 	command.RunE = a.do(func(ctx context.Context, _ []string) error {

@@ -82,6 +82,7 @@ func TestExitCodesAndWhatToDo(t *testing.T) {
 		"two tokens":                 {ana, []string{"export", "list", "--token", "a", "--token-file", "b"}, 2, []string{"give one of them"}},
 		"unknown column":             {ana, ask("--column", "order_id,fee"), 1, []string{"--column fee: definition orders has no such column; allowed are order_id", "(400 column-unknown, POST /v1/exports)"}},
 		"boolean as text":            {ana, ask("--filter", "gift=true"), 1, []string{"--filter 'gift=true': the value is", "for a boolean column write --filter 'gift:=true'"}},
+		"unknown layout":             {ana, ask("--layout", "folder"), 1, []string{`--layout is "folder"; allowed are file (one file) and files`}},
 		"span too wide":              {ana, ask("--to", "2027-02-01"), 1, []string{"the time between --from and --to covers", "span-too-wide", "366"}},
 		"not JSON":                   {ana.with("{"), []string{"export", "create", "--request", "-"}, 1, []string{"the middle of its JSON"}},
 		"receipt is no receipt":      {ana, []string{"export", "verify", taken, "--receipt", taken}, 1, []string{"the receipt can't be read"}},

@@ -66,6 +66,7 @@ func TestShellsCanComplete(t *testing.T) {
 		"cancel":    {"__complete", "export", ""},
 		"jsonl\n":   {"__complete", "export", "create", "--format", ""},
 		"zstd\n":    {"__complete", "export", "create", "--compression", ""},
+		"files\n":   {"__complete", "export", "create", "--layout", ""},
 		"semicolon": {"__complete", "export", "create", "--delimiter", ""},
 	}
 	for want, args := range cases {
