@@ -66,7 +66,7 @@ func mysqlRefusal(q *row.Query, said *mysql.MyError) error {
 	case 1054, 1146, 1176, 1356, 1449, 1051, 1109: // column, table, index, view, definer
 		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names or the key's index%s; restore "+
 			"it or apply a new version of the definition", q.Table, full)
-	case 1064, 1264, 1265, 1267, 1292, 1365, 1366, 1367, 1411, 1525, 1690, 4078: // values, types, expressions
+	case 1064, 1264, 1300, 1265, 1267, 1292, 1365, 1366, 1367, 1411, 1525, 1690, 4078: // values, types, expressions
 		return job.Errorf(job.Permanent, codeQueryInvalid, "a tenant, bound or filter doesn't fit the type of its column in %s, or a "+
 			"view's expression fails on a row%s; compare the kinds in the definition with the column types", q.Table, coded)
 	case 1153, 1162, 1301, 1436: // max_allowed_packet, result string, stack

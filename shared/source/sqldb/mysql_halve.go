@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"bytes"
 	"container/heap"
 	"context"
 	"math/big"
@@ -25,6 +26,8 @@ type halver struct {
 	query  *row.Query
 	opt    source.PlanOptions
 	pieces []*piece
+	// size is how many rows a piece should have.
+	size float64
 }
 
 // piece is the keys from first, a real one, up to the next piece's.
@@ -66,7 +69,8 @@ func (h *halver) cuts(ctx context.Context, first, last row.Key) ([]cut, error) {
 	heap.Push(h, head)
 	for h.Len() > 0 && count < halvesMax {
 		p, _ := heap.Pop(h).(*piece)
-		if p.rows <= max(float64(h.opt.ShardRows), total/float64(h.opt.ShardsMax))/piecesPerShard {
+		h.size = max(float64(h.opt.ShardRows), total/float64(h.opt.ShardsMax)) / piecesPerShard
+		if p.rows <= h.size {
 			break
 		}
 		total -= p.rows
@@ -158,16 +162,17 @@ func (h *halver) inside(ctx context.Context, p *piece) (row.Key, error) {
 			return key, nil
 		}
 	}
-	key, err := probe(p.first[column], true)
-	if err != nil || key != nil && !slices.Equal(key, p.first) && kind != row.String {
-		return key, err
+	if kind == row.String {
+		return h.walked(ctx, p)
 	}
-	return h.walked(ctx, p)
+	return probe(p.first[column], true)
 }
 
-// walked finds a key in the middle of a piece by walking its index entries, for text that has no middle.
+// walked finds a key by walking a piece's index entries as far as a piece should reach, for text that has no middle. When
+// that is the piece's last key, there are no more rows than were walked.
 func (h *halver) walked(ctx context.Context, p *piece) (row.Key, error) {
-	st, err := selectKeyset(h.source, h.query, keyFields(h.query), false, max(1, min(int(p.rows/2), walkRows)), p.scope())
+	steps := max(1, int(h.size))
+	st, err := selectKeyset(h.source, h.query, keyFields(h.query), false, steps+1, p.scope())
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +182,8 @@ func (h *halver) walked(ctx context.Context, p *piece) (row.Key, error) {
 		key, err = h.source.readKey(h.query, values)
 		return err
 	})
-	if err != nil || slices.Equal(key, p.first) {
+	if err != nil || slices.Equal(key, p.first) || slices.Equal(key, p.last) {
+		p.rows = min(p.rows, h.size)
 		return nil, err
 	}
 	return key, nil
@@ -208,7 +214,11 @@ func middleText(low, high string) (string, bool) {
 	for common < len(low) && common < len(high) && low[common] == high[common] {
 		common++
 	}
-	upper := low+high == strings.ToUpper(low+high)
+	for _, text := range []string{low, high} {
+		if common < len(text) && !strings.Contains(letters, strings.ToLower(text[common:common+1])) {
+			return "", false
+		}
+	}
 	base := big.NewInt(int64(len(letters)) + 1)
 	number := func(text string) *big.Int {
 		n := new(big.Int)
@@ -236,9 +246,9 @@ func middleText(low, high string) (string, bool) {
 		}
 	}
 	slices.Reverse(text)
-	middle := string(text)
-	if upper {
-		middle = strings.ToUpper(middle)
+	// Where letters of both cases sort apart, the middle is of the case of its neighbours.
+	if neighbour := (low + high[min(common, len(high)):])[common:]; len(text) > 0 && neighbour != "" && strings.ToUpper(neighbour[:1]) == neighbour[:1] {
+		text = append(bytes.ToUpper(text[:1]), text[1:]...)
 	}
-	return low[:common] + middle, utf8.ValidString(low[:common])
+	return low[:common] + string(text), utf8.ValidString(low[:common])
 }

@@ -130,11 +130,9 @@ func (s *mysqlSource) tableNumber(ctx context.Context, q *row.Query, r relation)
 			number = string(values[0])
 			return nil
 		})
-		if code := job.CodeOf(err); code == codeDenied || code == codeSchemaChanged {
-			err = nil
-			continue
+		if code := job.CodeOf(err); code != codeDenied && code != codeSchemaChanged {
+			return number, err
 		}
-		return number, err
 	}
 	return "", nil
 }

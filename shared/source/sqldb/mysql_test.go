@@ -14,4 +14,27 @@ func TestMySQL(t *testing.T) {
 		t.Parallel()
 		sourcetest.Run(t, func(t *testing.T) sourcetest.Fixture { return mysqlFixture(server.Schema(t)) })
 	})
+	for name, run := range map[string]func(t *testing.T, server *mytest.Server){
+		"types become kinds or are refused":            mysqlTypes,
+		"values that no file can carry are refused":    mysqlOutOfRange,
+		"timestamps are instants, whatever the zone":   mysqlZones,
+		"the table is checked":                         mysqlChecks,
+		"texts that collide are never lost":            mysqlCollisions,
+		"the tenant is compared bytewise":              mysqlTenants,
+		"keys of every type tile":                      mysqlKeyTypes,
+		"the session can't write and says who it is":   mysqlSession,
+		"a cancel ends the statement at the server":    mysqlCancel,
+		"a lock and a lost connection":                 mysqlDisturbances,
+		"missing rights are denied":                    mysqlDenied,
+		"a full server is overload":                    mysqlOverload,
+		"views are read and their faults are named":    mysqlViews,
+		"rows that grow after a small batch end early": mysqlGrowing,
+		"a time has no unit":                           mysqlUnits,
+		"what takes a name is another thing":           mysqlIdentities,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, server)
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"sealift/shared/row"
 )
@@ -36,6 +37,9 @@ func (s *mysqlSource) hint() string {
 	return " FORCE INDEX (" + quote(s.table.index) + ")"
 }
 
+// aside hides nothing: with the index given, the server takes the narrowest of all bounds.
+func (s *mysqlSource) aside(condition string) string { return "(" + condition + ")" }
+
 // rowValues spells the comparison out: indexes serve that and no row values.
 func (s *mysqlSource) rowValues(left, right []string, op string) string {
 	last := len(left) - 1
@@ -64,7 +68,7 @@ func bytewise(name string, t mysqlType) string {
 }
 
 // tenant compares twice: as the column does, which an index serves, and bytewise. A whole number is compared once, as a
-// number, when it is spelled as one.
+// number, when it is spelled as one; bytes are compared once too.
 func (s *mysqlSource) tenant(b *builder) (string, error) {
 	name, t := quoteColumn(b.query.TenantColumn), s.table.typeOf(b.query.TenantColumn)
 	if t.class == classInteger || t.class == classDecimal {
@@ -87,6 +91,12 @@ func (s *mysqlSource) tenant(b *builder) (string, error) {
 		}
 		return equal, nil
 	}
+	if t.class == classBinary {
+		return name + " = " + b.bind(bytesLiteral(b.query.Tenant)), nil
+	}
+	if !utf8.ValidString(b.query.Tenant) {
+		return "1 = 0", nil
+	}
 	return name + " = " + b.bind(textLiteral(b.query.Tenant)) + " AND " + bytewise(name, t) + " = " +
 		b.bind(bytesLiteral(b.query.Tenant)), nil
 }
@@ -104,7 +114,7 @@ func (s *mysqlSource) keyArg(q *row.Query, i int, canonical string) (arg, error)
 func mysqlLiteral(kind row.Kind, canonical string) (literal arg, ok bool) {
 	switch kind {
 	case row.String:
-		return textLiteral(canonical), true
+		return textLiteral(canonical), utf8.ValidString(canonical)
 	case row.Int64, row.Decimal:
 		_, whole, fraction, ok := canonicalDecimal(canonical)
 		return arg{text: canonical}, ok && len(whole)+len(fraction) <= bytewiseDigits

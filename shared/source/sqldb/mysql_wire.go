@@ -244,7 +244,6 @@ func lengthEncoded(text []byte) (n uint64, used int, ok bool) {
 	if len(text) == 0 {
 		return 0, 0, false
 	}
-	used = 1
 	switch first := text[0]; first {
 	case 0xfb, 0xff:
 		return 0, 0, false

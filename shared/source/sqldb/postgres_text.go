@@ -93,6 +93,8 @@ func (s *postgresSource) filter(b *builder, f row.Filter) (string, error) {
 
 func (s *postgresSource) hint() string { return "" }
 
+func (s *postgresSource) aside(condition string) string { return checked(condition) }
+
 func (s *postgresSource) rowValues(left, right []string, op string) string {
 	return sqlRowValues(left, right, op)
 }

@@ -47,6 +47,8 @@ type dialect interface {
 	hint() string
 	// rowValues compares row values column by column, as "left op right" does in SQL; op is <, <=, > or >=.
 	rowValues(left, right []string, op string) string
+	// aside keeps a condition from the choice of where in the index a scan starts and ends.
+	aside(condition string) string
 }
 
 // keyBound is one side of a range of keys; its key may be a prefix of the whole key.
@@ -158,7 +160,7 @@ func (b *builder) conditions(s scope) error {
 		if err != nil {
 			return err
 		}
-		b.where = append(b.where, checked(condition))
+		b.where = append(b.where, b.dialect.aside(condition))
 	}
 	return nil
 }
@@ -181,7 +183,7 @@ func (b *builder) keyBounds(s scope) error {
 			if err != nil {
 				return err
 			}
-			b.where = append(b.where, checked(condition))
+			b.where = append(b.where, b.dialect.aside(condition))
 		}
 	}
 	return nil
@@ -225,7 +227,7 @@ func (b *builder) timeBound(op, canonical string, bounded bool) error {
 		return err
 	}
 	if bounded {
-		condition = checked(condition)
+		condition = b.dialect.aside(condition)
 	}
 	b.where = append(b.where, condition)
 	return nil

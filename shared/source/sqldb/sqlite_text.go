@@ -46,6 +46,8 @@ func (s *sqliteSource) marker(n int) string { return "?" + strconv.Itoa(n) }
 
 func (s *sqliteSource) hint() string { return "" }
 
+func (s *sqliteSource) aside(condition string) string { return checked(condition) }
+
 func (s *sqliteSource) rowValues(left, right []string, op string) string {
 	return sqlRowValues(left, right, op)
 }
