@@ -121,8 +121,8 @@ def shown(cell, column):
     if isinstance(v, bool):
         return "bool:" + str(v).lower()
     if isinstance(v, datetime.datetime):
-        literal = re.search('"(.*)"', cell.number_format)
-        return "time:" + v.isoformat(timespec="milliseconds") + (literal.group(1) if literal else "")
+        literal = "".join(re.findall(r"\\(.)", cell.number_format))
+        return "time:" + v.isoformat(timespec="milliseconds") + literal
     if isinstance(v, (int, float)):
         return "number:%d" % struct.unpack("<Q", struct.pack("<d", float(v)))[0]
     if column == 10 and cell.row > 1:

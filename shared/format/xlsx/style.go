@@ -2,6 +2,7 @@ package xlsx
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,106 +108,124 @@ func suffixText(i int) string {
 // utc reports whether the zone writes every time with Z.
 func (c Config) utc() bool { return c.Zone == "UTC" }
 
-// suffixRange are the suffixes [from, to) that values in the zone may have.
-func (c Config) suffixRange() (from, to int) {
+// suffixes is how many suffixes values in the zone may have, from the first on.
+func (c Config) suffixes() int {
 	if c.utc() {
-		return 0, 1
+		return 1
 	}
-	return 0, suffixes
+	return suffixes
 }
 
-func (c Config) has(kinds ...row.Kind) bool {
-	for _, column := range c.Columns {
-		for _, kind := range kinds {
-			if column.Kind == kind {
-				return true
-			}
-		}
+func (c Config) has(kind row.Kind) bool {
+	return slices.ContainsFunc(c.Columns, func(column row.Column) bool { return column.Kind == kind })
+}
+
+// sheetStyles gathers what xl/styles.xml lists.
+type sheetStyles struct {
+	formats, xfs strings.Builder
+	count        int
+}
+
+// format adds a number format of the workbook's own.
+func (s *sheetStyles) format(id int, code string) {
+	s.count++
+	fmt.Fprintf(&s.formats, `<numFmt numFmtId="%d" formatCode="%s"/>`, id, escapeAttribute(code))
+}
+
+// add adds a cell style with a number format, or without one when that is 0, and with further attributes.
+func (s *sheetStyles) add(format int, more string) {
+	if format != 0 {
+		more += ` applyNumberFormat="1"`
 	}
-	return false
+	fmt.Fprintf(&s.xfs, `<xf numFmtId="%d" fontId="0" fillId="0" borderId="0" xfId="0"%s/>`, format, more)
+}
+
+// addBold adds the style of a header cell.
+func (s *sheetStyles) addBold(more string) {
+	fmt.Fprintf(&s.xfs, `<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0"%s applyFont="1"/>`, more)
+}
+
+// addTimes adds the styles of a time for each length of its fraction.
+func (s *sheetStyles) addTimes(plain, fraction int) {
+	s.add(plain, "")
+	for range fractionMax {
+		s.add(fraction, "")
+	}
 }
 
 // stylesXML is xl/styles.xml.
 func (c Config) stylesXML() string {
-	var formats, xfs strings.Builder
-	count := 0
-	format := func(id int, code string) {
-		count++
-		fmt.Fprintf(&formats, `<numFmt numFmtId="%d" formatCode="%s"/>`, id, escapeAttribute(code))
+	var s sheetStyles
+	s.add(0, "")
+	s.addBold("")
+	s.addBold(quotePrefix)
+	s.add(0, quotePrefix)
+	c.addDecimals(&s)
+	date, plain, fraction := 0, 0, 0
+	if c.has(row.Date) {
+		date = formatDate
+		s.format(date, "yyyy-mm-dd")
 	}
-	xf := func(format int, more string) {
-		if format != 0 {
-			more = ` applyNumberFormat="1"` + more
-		}
-		fmt.Fprintf(&xfs, `<xf numFmtId="%d" fontId="0" fillId="0" borderId="0" xfId="0"%s/>`, format, more)
-	}
-	bold := func(more string) {
-		fmt.Fprintf(&xfs, `<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0"%s applyFont="1"/>`, more)
-	}
-	xf(0, "")
-	bold("")
-	bold(` quotePrefix="1"`)
-	xf(0, ` quotePrefix="1"`)
-	decimals, dates := c.has(row.Decimal), c.has(row.Date)
-	for scale := range scaleMax + 1 {
-		switch {
-		case scale == 0:
-			xf(formatInteger, "")
-		case !decimals:
-			xf(0, "")
-		case scale == 2:
-			xf(formatTwo, "")
-		default:
-			format(formatScale+scale, "0."+strings.Repeat("0", scale))
-			xf(formatScale+scale, "")
-		}
-	}
-	if dates {
-		format(formatDate, "yyyy-mm-dd")
-		xf(formatDate, "")
-	} else {
-		xf(0, "")
-	}
+	s.add(date, "")
 	if c.has(row.DateTime) {
-		format(formatTime, timeCode)
-		format(formatTimeFraction, timeCode+fractionCode)
-		xf(formatTime, "")
-		for range fractionMax {
-			xf(formatTimeFraction, "")
-		}
-	} else {
-		for range fractionMax + 1 {
-			xf(0, "")
-		}
+		plain, fraction = formatTime, formatTimeFraction
+		s.format(plain, timeCode)
+		s.format(fraction, timeCode+fractionCode)
 	}
+	s.addTimes(plain, fraction)
 	if c.has(row.Timestamp) {
-		from, to := c.suffixRange()
-		for i := from; i < to; i++ {
-			suffix := `"` + suffixText(i) + `"`
-			format(formatStamp+i, timeCode+suffix)
-			format(formatStampFraction+i, timeCode+fractionCode+suffix)
-			xf(formatStamp+i, "")
-			for range fractionMax {
-				xf(formatStampFraction+i, "")
-			}
+		for i := range c.suffixes() {
+			suffix := literal(suffixText(i))
+			s.format(formatStamp+i, timeCode+suffix)
+			s.format(formatStampFraction+i, timeCode+fractionCode+suffix)
+			s.addTimes(formatStamp+i, formatStampFraction+i)
 		}
 	}
+	return s.text()
+}
+
+// literal is text in a number format, character by character: in quotes, one library takes the zeros for a fraction.
+func literal(text string) string {
+	code := ""
+	for _, ch := range text {
+		code += "\\" + string(ch)
+	}
+	return code
+}
+
+// addDecimals adds the styles of numbers with a fixed number of decimals.
+func (c Config) addDecimals(s *sheetStyles) {
+	s.add(formatInteger, "")
+	decimals := c.has(row.Decimal)
+	for scale := 1; scale <= scaleMax; scale++ {
+		switch {
+		case !decimals:
+			s.add(0, "")
+		case scale == 2:
+			s.add(formatTwo, "")
+		default:
+			s.format(formatScale+scale, "0."+strings.Repeat("0", scale))
+			s.add(formatScale+scale, "")
+		}
+	}
+}
+
+func (s *sheetStyles) text() string {
 	text := xmlHead + `<styleSheet xmlns="` + mainNamespace + `">`
-	if count > 0 {
-		text += `<numFmts count="` + strconv.Itoa(count) + `">` + formats.String() + `</numFmts>`
+	if s.count > 0 {
+		text += `<numFmts count="` + strconv.Itoa(s.count) + `">` + s.formats.String() + `</numFmts>`
 	}
 	return text + `<fonts count="2"><font><sz val="11"/><name val="Calibri"/><family val="2"/></font>` +
 		`<font><b/><sz val="11"/><name val="Calibri"/><family val="2"/></font></fonts>` +
 		`<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>` +
 		`<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>` +
 		`<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>` +
-		`<cellXfs count="` + strconv.Itoa(strings.Count(xfs.String(), "<xf ")) + `">` + xfs.String() + `</cellXfs>` +
+		`<cellXfs count="` + strconv.Itoa(strings.Count(s.xfs.String(), "<xf ")) + `">` + s.xfs.String() + `</cellXfs>` +
 		`<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`
 }
 
 const (
+	quotePrefix  = ` quotePrefix="1"`
 	timeCode     = "yyyy-mm-dd hh:mm:ss"
 	fractionCode = ".000"
 )
-
-var attributeEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;")
