@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sealift/shared/audit"
+	"sealift/shared/row"
 )
 
 // reader decodes one row and remembers the first field that is not what it must be.
@@ -113,6 +114,40 @@ func (r *reader) json(field string, into any) {
 	}
 }
 
+// key reads a key. The common one, a single plain text, needs no decoder.
+func (r *reader) key(field string) row.Key {
+	if text, plain := plainKey(r.text(field)); plain {
+		return row.Key{text}
+	}
+	var key row.Key
+	r.json(field, &key)
+	return key
+}
+
+// plainKey is the text of a key of one column that is written without an escape.
+func plainKey(encoded string) (text string, plain bool) {
+	text, begins := strings.CutPrefix(encoded, `["`)
+	text, ends := strings.CutSuffix(text, `"]`)
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return "", false
+		}
+	}
+	return text, begins && ends
+}
+
+// noCounters is how counters are written that are all zero.
+const noCounters = `{"nulls":0,"neutralised":0,"invalid_utf8":0,"masked":0}`
+
+// counters reads counters, most of which are zero.
+func (r *reader) counters(field string) Counters {
+	var counters Counters
+	if r.text(field) != noCounters {
+		r.json(field, &counters)
+	}
+	return counters
+}
+
 func (r *reader) schema() {
 	if schema := r.number(fieldSchema); schema != Schema && r.err == nil {
 		r.err = Errorf(Transient, codeSchema, "%s: the row has schema %d, this release reads %d: "+
@@ -172,8 +207,8 @@ func DecodeJob(fields Fields) (Job, error) {
 		DueAt:        r.time(FieldDueAt),
 		Nudges:       r.number("nudges"),
 	}
-	r.json("ceiling", &j.Ceiling)
-	r.json("artifact_counters", &j.Artifact.Counters)
+	j.Ceiling = r.key("ceiling")
+	j.Artifact.Counters = r.counters("artifact_counters")
 	r.json("failure", &j.Failure)
 	if r.err != nil {
 		return Job{}, r.err
@@ -224,9 +259,9 @@ func DecodeUnit(fields Fields) (Unit, error) {
 		Scope: CleanScope(r.text("scope")),
 	}
 	r.json("range", &u.Range)
-	r.json("cursor", &u.Progress.Cursor)
-	r.json("first", &u.Progress.First)
-	r.json("counters", &u.Progress.Counters)
+	u.Progress.Cursor = r.key("cursor")
+	u.Progress.First = r.key("first")
+	u.Progress.Counters = r.counters("counters")
 	r.json("history", &u.History)
 	r.json("failure", &u.Failure)
 	for _, text := range r.list("parts") {

@@ -92,8 +92,10 @@ func (l *life) pick(n int) int {
 // tidy lets the safe age of orphans pass and sweeps what is left.
 func (l *life) tidy() {
 	l.pass(orphanAge + time.Minute)
+	l.open.Store(true)
 	l.sweep()
 	l.play(nil)
+	l.open.Store(false)
 }
 
 // reference is what an undisturbed life of a shape leads to.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -33,6 +34,8 @@ type life struct {
 	pace time.Duration
 	// sweeps says that the sweeper's timer runs.
 	sweeps bool
+	// open says that no call waits: somebody is alone and undisturbed.
+	open atomic.Bool
 
 	// mu guards what the actors' goroutines change.
 	mu     sync.Mutex
@@ -135,6 +138,9 @@ type parked struct {
 
 // gate is where every call waits.
 func (l *life) gate(ctx context.Context, call sim.Call, late func()) sim.Fault {
+	if l.open.Load() {
+		return sim.Fault{}
+	}
 	l.mu.Lock()
 	a := l.actors[call.Actor]
 	if a == nil || a.dead {

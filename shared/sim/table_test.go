@@ -45,6 +45,8 @@ type shape struct {
 	shards []int
 	format snapshot.FormatRequest
 	layout string
+	// rare is how much rarer than others random lives have this shape, because it takes long.
+	rare int
 	// applied is a ledger in which the definition is applied.
 	applied *sim.Ledger
 }
@@ -58,10 +60,10 @@ func shapes() []shape {
 		{name: "empty", shards: []int{0}, format: csv},
 		{name: "nothing but small", shards: []int{1, 0, 2, 1}, format: snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
 		{name: "large and large", shards: []int{18, 17}, format: snapshot.FormatRequest{Type: "jsonl", Compression: "none"}},
-		{name: "ten shards", shards: []int{5, 9, 1, 0, 14, 3, 22, 2, 8, 6}, format: csv},
+		{name: "ten shards", shards: []int{5, 9, 1, 0, 14, 3, 22, 2, 8, 6}, format: csv, rare: 4},
 		{name: "many files", shards: []int{4, 30, 0, 20}, format: csv, layout: "files"},
-		{name: "workbook", shards: []int{9, 0, 12}, format: snapshot.FormatRequest{Type: "xlsx"}},
-		{name: "packed", shards: []int{60, 4}, format: snapshot.FormatRequest{Type: "csv", Compression: "gzip"}},
+		{name: "workbook", shards: []int{9, 0, 12}, format: snapshot.FormatRequest{Type: "xlsx"}, rare: 4},
+		{name: "packed", shards: []int{60, 4}, format: snapshot.FormatRequest{Type: "csv", Compression: "gzip"}, rare: 8},
 	}
 	begin := applied()
 	for i := range all {

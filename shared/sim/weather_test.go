@@ -316,9 +316,9 @@ func live(t *testing.T, refs []reference, seed uint64, skip map[int]bool) (l *li
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0x77ea))
-		ref := refs[random.IntN(len(refs)-1)]
-		if random.IntN(60) == 0 {
-			ref = refs[len(refs)-1] // packing is slow
+		ref := refs[random.IntN(len(refs))]
+		for ref.shape.rare > 0 && random.IntN(ref.shape.rare) > 0 {
+			ref = refs[random.IntN(len(refs))]
 		}
 		w := newWeather(random)
 		w.skip = skip
