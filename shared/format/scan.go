@@ -42,16 +42,21 @@ type File interface {
 
 // Scan reads a whole file as spec describes it and calls fn for every row with the values in the canonical text of
 // their kinds (Bytes decoded) and which of them are NULL; both are valid during the call. A nil fn only counts. It reads
-// every byte of the file from its start to its end once, in constant memory, and is as strict as the formats' readers: a file that was cut off, has bytes
-// after its end, another header, or a value that isn't of its kind is an error. Values that the formula guard changed
-// stay changed. Errors of fn end the scan and are returned as they are.
+// every byte of the file from its start to its end once (and what a Parquet footer points to once more), in constant
+// memory, and is as strict as the formats' readers: a file that was cut off, has bytes after its end, another header, or
+// a value that isn't of its kind is an error. Values that the formula guard changed stay changed. Errors of fn end the
+// scan and are returned as they are.
 func Scan(spec Spec, file File, fn func(values [][]byte, null []bool) error) (Totals, error) {
 	if err := spec.Validate(); err != nil {
 		return Totals{}, err
 	}
 	stored := &meter{r: file}
-	if spec.Format == XLSX {
+	switch spec.Format {
+	case XLSX:
 		return scanXLSX(spec, stored, fn)
+	case Parquet:
+		return scanParquet(spec, stored, file, fn)
+	case CSV, JSONL:
 	}
 	buffered := bufio.NewReaderSize(stored, 64<<10)
 	unpacked, closeUnpacked, err := unpack(spec.Compression, buffered)

@@ -22,6 +22,8 @@ func TestExtensionAndContentTypeSayWhatTheFileIs(t *testing.T) {
 		{format.JSONL, format.None, "jsonl", "application/x-ndjson"},
 		{format.JSONL, format.Gzip, "jsonl.gz", "application/gzip"},
 		{format.JSONL, format.Zstd, "jsonl.zst", "application/zstd"},
+		{format.Parquet, format.Zstd, "parquet", "application/vnd.apache.parquet"},
+		{format.Parquet, format.None, "parquet", "application/vnd.apache.parquet"},
 		{format.XLSX, format.None, "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
 	}
 	for _, c := range cases {
@@ -47,7 +49,7 @@ func TestASpecThatCantBeWrittenIsRefusedWithEveryFault(t *testing.T) {
 		change func(*format.Spec)
 		text   string
 	}{
-		{"format", func(s *format.Spec) { s.Format = "xls" }, `format "xls" must be one of csv, jsonl, xlsx`},
+		{"format", func(s *format.Spec) { s.Format = "xls" }, `format "xls" must be one of csv, jsonl, xlsx, parquet`},
 		{"compression", func(s *format.Spec) { s.Compression = "" }, "must be one of none, gzip, zstd"},
 		{"rule", func(s *format.Spec) { s.InvalidUTF8 = "" }, "must be fail or replace"},
 		{"keys", func(s *format.Spec) { s.Keys = -1 }, "must not be negative"},
@@ -55,6 +57,11 @@ func TestASpecThatCantBeWrittenIsRefusedWithEveryFault(t *testing.T) {
 		{"guard", func(s *format.Spec) { s.Format = format.JSONL }, "formula guard is for csv and xlsx"},
 		{"compressed workbook", func(s *format.Spec) { s.Format, s.Compression = format.XLSX, format.Gzip },
 			`compression "gzip" must be none for xlsx, whose sheets are compressed inside the file`},
+		{"guarded parquet", func(s *format.Spec) { s.Format = format.Parquet }, "switch it off for parquet"},
+		{"zipped parquet", func(s *format.Spec) { s.Format, s.Compression = format.Parquet, format.Gzip },
+			`compression "gzip" must be one of zstd, snappy, none for parquet`},
+		{"snappy text", func(s *format.Spec) { s.Compression = format.Snappy }, `compression "snappy" must be one of none, gzip, zstd`},
+		{"scale", func(s *format.Spec) { s.Format, s.Columns[3].Scale = format.Parquet, 39 }, `scale 39 of column "amount" must be at most 38`},
 		{"widths", func(s *format.Spec) { s.Format, s.XLSX.Widths = format.XLSX, []float64{0, -1} }, "width -1 of column 2"},
 		{"too many widths", func(s *format.Spec) { s.Format, s.XLSX.Widths = format.XLSX, make([]float64, 13) }, "widths for 13"},
 		{"long text", func(s *format.Spec) { s.Format, s.XLSX.LongText = format.XLSX, "cut" }, "must be fail or truncate"},

@@ -58,6 +58,9 @@ type Config struct {
 	Zone string
 }
 
+// ContentType is the media type that is registered for Parquet files.
+const ContentType = "application/vnd.apache.parquet"
+
 // precision is how many digits a DECIMAL has; 38 is the most that readers agree on.
 const precision = 38
 
