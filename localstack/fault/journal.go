@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -70,35 +71,40 @@ func (j *journal) records(call role.Call) bool {
 	}
 }
 
-// wrap records a call that reaches its service.
+// wrap records a call that reaches its service. The service goes on when the caller dies meanwhile, as one elsewhere would,
+// so that its outcome is known.
 func (j *journal) wrap(call role.Call, lost bool, next http.Handler) http.Handler {
 	if !j.records(call) {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kept := newSilent()
-		begin := time.Now()
-		next.ServeHTTP(&copying{ResponseWriter: w, silent: kept}, r)
-		end := time.Now()
-		ledger := j.ledger().UnixMilli()
-		answer := kept.body.Bytes()
-		entry := Entry{
-			Function: call.Caller.Name(), Process: call.Caller.Process, Service: call.Service, Operation: call.Operation, Subject: call.Subject,
-			Query: r.URL.RawQuery, Status: kept.status, Answer: string(answer[:min(len(answer), answerBytesMax)]), Lost: lost, LedgerMS: ledger,
-		}
-		if json.Valid(call.Body) {
-			entry.Request = bytes.Clone(call.Body)
-		}
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		if len(j.entries) == entriesMax {
-			j.missed++
-			return
-		}
-		entry.Number = len(j.entries) + 1
-		entry.Begin, entry.End = begin.Sub(j.begun).Nanoseconds(), end.Sub(j.begun).Nanoseconds()
-		j.entries = append(j.entries, entry)
+		kept, begin := newSilent(), time.Now()
+		// Deferred, because what passes an answer on may end in a panic when nobody takes it.
+		defer func() { j.note(call, r, kept, begin, lost || r.Context().Err() != nil) }()
+		next.ServeHTTP(&copying{ResponseWriter: w, silent: kept}, r.WithContext(context.WithoutCancel(r.Context())))
 	})
+}
+
+func (j *journal) note(call role.Call, r *http.Request, kept *silent, begin time.Time, lost bool) {
+	end := time.Now()
+	answer := kept.body.Bytes()
+	entry := Entry{
+		Function: call.Caller.Name(), Process: call.Caller.Process, Service: call.Service, Operation: call.Operation, Subject: call.Subject,
+		Query: r.URL.RawQuery, Status: kept.status, Answer: string(answer[:min(len(answer), answerBytesMax)]), Lost: lost,
+		LedgerMS: j.ledger().UnixMilli(),
+	}
+	if json.Valid(call.Body) {
+		entry.Request = bytes.Clone(call.Body)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.entries) == entriesMax {
+		j.missed++
+		return
+	}
+	entry.Number = len(j.entries) + 1
+	entry.Begin, entry.End = begin.Sub(j.begun).Nanoseconds(), end.Sub(j.begun).Nanoseconds()
+	j.entries = append(j.entries, entry)
 }
 
 // serve answers /_localstack/journal.

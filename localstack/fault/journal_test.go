@@ -1,8 +1,11 @@
 package fault
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +50,27 @@ func TestAJournalKeepsWhatTookEffectAndWhoNeverHeard(t *testing.T) {
 	_, text, _ = s.ask(t, http.MethodDelete, "/_localstack/journal", "")
 	if text != `{"entries":[],"missed":0,"recording":false}` {
 		t.Errorf("after its end: %s", text)
+	}
+}
+
+func TestAJournalKnowsTheOutcomeOfACallWhoseCallerDies(t *testing.T) {
+	t.Parallel()
+	j := &journal{on: true, ledger: time.Now}
+	ctx, die := context.WithCancel(t.Context())
+	handler := j.wrap(update, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		die()
+		if r.Context().Err() != nil {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		_, _ = io.WriteString(w, "served")
+		panic(http.ErrAbortHandler)
+	}))
+	func() {
+		defer func() { _ = recover() }()
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", http.NoBody))
+	}()
+	if len(j.entries) != 1 || j.entries[0].Status != 200 || !j.entries[0].Lost || j.entries[0].Answer != "served" {
+		t.Errorf("the journal: %+v", j.entries)
 	}
 }
 
