@@ -44,9 +44,10 @@ func (w *world) figures(t *testing.T) map[string]figure {
 }
 
 type figure struct {
-	Name     string `json:"name"`
-	Errors   int    `json:"errors"`
-	InFlight int    `json:"in_flight"`
+	Name       string `json:"name"`
+	Errors     int    `json:"errors"`
+	ColdStarts int    `json:"cold_starts"`
+	InFlight   int    `json:"in_flight"`
 }
 
 // moving reports whether a function is at work or a message will wake one.

@@ -1,18 +1,20 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 )
 
 // TestCrashMatrixOfAsking strikes create and cancel at every call that they make, one at a time. Whoever got no good answer
-// asks again with the same Idempotency-Key and gets exactly one export, or cancels again and it is cancelled once.
+// asks again with the same Idempotency-Key and gets exactly one export, or cancels again and it is cancelled once; a message
+// comes again by itself.
 func TestCrashMatrixOfAsking(t *testing.T) {
 	t.Parallel()
 	plain := "plain"
 	list := orders(31, 1_500, func(int) *string { return &plain })
-	w := calmly(t)
+	w := calmly(t, "--param", "Upstreams="+fmt.Sprintf(`{"sqs:000000000000": {"subject": "billing", "tenants": [%q]}}`, tenant))
 	m := matrix{world: w, plan: planned(t), outcomes: outcomes{}, ana: w.user(t, tenant, "ana")}
 	m.connect(t, "small", sqlite(t, list))
 	m.define(t, definition("small", "small", map[string]any{"shard_rows": 1_000, "active_jobs_max": 1000}))
@@ -27,15 +29,25 @@ func TestCrashMatrixOfAsking(t *testing.T) {
 	made = w.made(t)
 	m.ana.do(t, http.MethodPost, "/v1/exports/"+id+"/cancel", nil).want(t, http.StatusOK)
 	at = append(at, points(w.callsSince(t, made), "", "cancel")...)
+	made = w.made(t)
+	m.faults(t, http.MethodDelete, nil)
+	m.byMessage(t, "undisturbed by message")
+	for _, at1 := range points(w.callsSince(t, made), "", "create") {
+		at1.about = "by message"
+		at = append(at, at1)
+	}
 	// They are few, and struck one after the other in a moment, so all of them are always.
 	m.all = true
 	strikes := m.strikes(at)
 	t.Logf("create and cancel make %d calls; %d strikes", len(at), len(strikes))
 	ids, struck, broken := make([]string, len(strikes)), make([]bool, len(strikes)), make([][]string, len(strikes))
 	for i, s := range strikes {
-		if s.function == "create" {
+		switch {
+		case s.about == "by message":
+			ids[i], struck[i], broken[i] = m.messageStruck(t, s, itoa(i))
+		case s.function == "create":
 			ids[i], struck[i], broken[i] = m.createStruck(t, s, itoa(i))
-		} else {
+		default:
 			ids[i], struck[i], broken[i] = m.cancelStruck(t, s, itoa(i))
 		}
 	}
@@ -88,16 +100,52 @@ func (m matrix) createStruck(t *testing.T, s strike, key string) (id string, str
 	if second := m.again(t, "/v1/exports", body, "Idempotency-Key", `"`+key+`"`).want(t, http.StatusAccepted).object(t)["id"]; second != first {
 		broken = append(broken, "the same key gave two exports")
 	}
-	count := 0
-	for _, item := range m.ana.do(t, http.MethodGet, "/v1/exports?limit=100", nil).want(t, http.StatusOK).object(t)["exports"].([]any) {
-		if item.(map[string]any)["purpose"] == purpose {
-			count++
-		}
-	}
-	if count != 1 {
-		broken = append(broken, "there are "+itoa(count)+" exports of one intent")
+	if n := len(m.intended(t, purpose)); n != 1 {
+		broken = append(broken, "there are "+itoa(n)+" exports of one intent")
 	}
 	return first, struck, broken
+}
+
+// intended are the tenant's exports of a purpose.
+func (m matrix) intended(t *testing.T, purpose string) (ids []string) {
+	t.Helper()
+	boss := m.user(t, tenant, "boss", "sealift:tenant-exports")
+	for _, item := range boss.do(t, http.MethodGet, "/v1/exports?limit=100", nil).want(t, http.StatusOK).object(t)["exports"].([]any) {
+		if e := item.(map[string]any); e["purpose"] == purpose {
+			ids = append(ids, e["id"].(string))
+		}
+	}
+	return ids
+}
+
+// byMessage asks through the intake queue until there is an export: a message whose function died comes again when its
+// time of hiding is over, which the queues' clock says.
+func (m matrix) byMessage(t *testing.T, purpose string) (ids []string) {
+	t.Helper()
+	const hiddenMS = 61_000
+	m.send(t, "intake", intent(t, tenant, purpose, whole("small", "csv", "none").with("purpose", purpose)))
+	await(t, patience, "no export for "+purpose, func() (string, bool) {
+		m.rest(t)
+		if m.depth(t, "intake") == [3]int{} {
+			ids = m.intended(t, purpose)
+			return "", true
+		}
+		m.forward(t, "sqs", hiddenMS)
+		return "", false
+	})
+	return ids
+}
+
+func (m matrix) messageStruck(t *testing.T, s strike, key string) (id string, struck bool, broken []string) {
+	t.Helper()
+	has := m.set(t, s)
+	ids := m.byMessage(t, "message struck "+key)
+	if len(ids) != 1 {
+		t.Fatalf("%s: there are %d exports of one message", s, len(ids))
+	}
+	struck = has()
+	m.faults(t, http.MethodDelete, nil)
+	return ids[0], struck, nil
 }
 
 func (m matrix) cancelStruck(t *testing.T, s strike, key string) (id string, struck bool, broken []string) {

@@ -158,7 +158,7 @@ func (m *sweeping) round(t *testing.T, later bool, some []strike) (ids []string,
 		}
 		m.faults(t, http.MethodPost, rule{"id": itoa(i), "match": match, "action": s.way})
 	}
-	m.calm(t, "not every trouble is over", func() (string, bool) { return m.well(t, some, ids) })
+	m.calm(t, "not every trouble is over", m.well(t, some, ids))
 	struck := map[any]bool{}
 	for _, r := range m.faults(t, http.MethodGet, nil) {
 		struck[r["id"]] = r["struck"] != 0.0
@@ -230,36 +230,40 @@ func ends(kind string) string {
 	return map[string]string{cancelled: "cancelled", expired: "expired", aged: "failed"}[kind]
 }
 
-// well reports whether every trouble is over.
-func (m *sweeping) well(t *testing.T, some []strike, ids []string) (string, bool) {
+// well tells, each time it is asked, which troubles are not over yet; those that are over stay so.
+func (m *sweeping) well(t *testing.T, some []strike, ids []string) func() (string, bool) {
 	t.Helper()
-	open := map[string]int{}
-	var stored []string
-	for i, s := range some {
-		kind := strings.Fields(s.about)[0]
-		if kind == orphan {
-			if stored == nil {
-				stored = append(m.stored(t), "")
+	over := make([]bool, len(some))
+	return func() (string, bool) {
+		open := map[string]int{}
+		var stored string
+		for i, s := range some {
+			kind := strings.Fields(s.about)[0]
+			switch {
+			case over[i]:
+			case kind == orphan:
+				if stored == "" {
+					stored = strings.Join(m.stored(t), " ")
+				}
+				over[i] = !strings.Contains(stored, ids[i])
+			default:
+				end := ends(kind)
+				if end == "" {
+					end = "completed"
+				}
+				over[i] = m.item(t, "JOB#"+ids[i], "JOB")["state"] == end && m.item(t, "JOB#"+ids[i], "UNIT#clean")["state"] == "done"
 			}
-			if strings.Contains(strings.Join(stored, " "), ids[i]) {
+			if !over[i] {
 				open[kind]++
 			}
-			continue
 		}
-		end := ends(kind)
-		if end == "" {
-			end = "completed"
+		for _, r := range m.faults(t, http.MethodGet, nil) {
+			if about, _ := r["match"].(map[string]any)["subject"].(string); about != "" && r["struck"] == 0.0 {
+				open["call about none"]++
+			}
 		}
-		if m.item(t, "JOB#"+ids[i], "UNIT#clean")["state"] != "done" || m.item(t, "JOB#"+ids[i], "JOB")["state"] != end {
-			open[kind]++
-		}
+		return fmt.Sprint(slices.Sorted(maps.Keys(open)), open), len(open) == 0
 	}
-	for _, r := range m.faults(t, http.MethodGet, nil) {
-		if about, _ := r["match"].(map[string]any)["subject"].(string); about != "" && r["struck"] == 0.0 {
-			open["call about none"]++
-		}
-	}
-	return fmt.Sprint(slices.Sorted(maps.Keys(open)), open), len(open) == 0
 }
 
 // ending says what is wrong with a trouble's end.
