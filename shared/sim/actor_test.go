@@ -361,12 +361,17 @@ func (l *life) sign() {
 	l.spawn(doing{
 		what: "sign", limit: 10 * time.Second,
 		run: func(ctx context.Context, a *actor) error {
-			download, err := pipeline.Signer{Ledger: a.ports.Ledger, Store: a.ports.Store, Keys: artifact.Keys{}, NewID: a.newID}.Sign(ctx, l.who, l.id, 0)
+			signer := pipeline.Signer{Ledger: a.ports.Ledger, Store: a.ports.Store, Keys: artifact.Keys{}, NewID: a.newID}
+			download, err := signer.Sign(ctx, l.who, l.id, a.random.Int64N(int64(l.shape.objects())))
 			if err != nil {
 				return err
 			}
 			if !download.Expires.After(a.ports.Ledger.Now()) {
 				return errPanicked{"a link was given out that has ended"}
+			}
+			// What is deleted after a link was given out is gone for its holder too.
+			if _, err := l.world.Store.Fetch(download.URL); err != nil && job.CodeOf(err) != "object_missing" {
+				return errPanicked{"a link leads nowhere: " + err.Error()}
 			}
 			return nil
 		},

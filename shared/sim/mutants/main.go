@@ -120,7 +120,7 @@ func try(ctx context.Context, m mutant, dir string, seeds int) (verdict string, 
 		return "", err
 	}
 	binary := filepath.Join(dir, "sim.test")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", file, "-o", binary, "./shared/sim")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags", "-s -w", "-overlay", file, "-o", binary, "./shared/sim")
 	if output, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("the mistake does not compile: %w\n%s", err, output)
 	}
