@@ -15,6 +15,7 @@ cfn_lint_version=1.51.0
 moto_version=5.2.5
 openpyxl_version=3.1.5
 duckdb_version=2.0.1
+pyarrow_version=26.0.1
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
@@ -61,6 +62,7 @@ openpyxl() {
 tests() {
   packages gzip gzip zstd zstd unzip unzip python3 python3 git git soffice libreoffice-calc-nogui
   openpyxl
+  columnar
   postgres_programs || packages initdb postgresql
   postgres_programs || { echo "setup: PostgreSQL's initdb is still missing; install the package postgresql." >&2; exit 1; }
   # The core package holds the server's programs and no service that could start.
@@ -83,6 +85,18 @@ lint() {
     "$tools/venv-$cfn_lint_version/bin/pip" install -q --disable-pip-version-check "cfn-lint==$cfn_lint_version"
   fi
   ln -sfn "venv-$cfn_lint_version" "$tools/venv"
+}
+
+# Two readers of Parquet of other authors.
+columnar() {
+  local venv="columnar-$duckdb_version-$pyarrow_version"
+  if ! compgen -G "$tools/$venv/lib/*/site-packages/pyarrow" >/dev/null; then
+    echo "setup: installing duckdb $duckdb_version and pyarrow $pyarrow_version" >&2
+    python3 -c 'import ensurepip' 2>/dev/null || packages ensurepip python3-venv
+    python3 -m venv "$tools/$venv"
+    "$tools/$venv/bin/pip" install -q --disable-pip-version-check "duckdb==$duckdb_version" "pyarrow==$pyarrow_version"
+  fi
+  ln -sfn "$venv" "$tools/columnar"
 }
 
 crosscheck() {
