@@ -184,7 +184,7 @@ func Extension(spec Spec) string {
 		return string(spec.Format) + ".gz"
 	case Zstd:
 		return string(spec.Format) + ".zst"
-	case None:
+	case None, Snappy:
 	}
 	return string(spec.Format)
 }
@@ -200,13 +200,14 @@ func ContentType(spec Spec) string {
 		return "application/gzip"
 	case Zstd:
 		return "application/zstd"
-	case None:
+	case None, Snappy:
 	}
 	switch spec.Format {
 	case JSONL:
 		return "application/x-ndjson"
 	case XLSX:
 		return xlsx.ContentType
+	case CSV, Parquet:
 	}
 	charset, header := "utf-8", "absent"
 	if spec.CSV.Encoding != csv.UTF8 {

@@ -34,7 +34,7 @@ func unpacked(t *testing.T, compression format.Compression, file []byte) []byte 
 		}
 		defer unzipped.Close()
 		r = unzipped
-	case format.None:
+	case format.None, format.Snappy:
 	}
 	data, err := io.ReadAll(r)
 	if err != nil {

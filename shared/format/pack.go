@@ -24,7 +24,7 @@ func newPacker(spec Spec) (packer, error) {
 		return deflate.New()
 	case Zstd:
 		return newZstdPacker()
-	case None:
+	case None, Snappy:
 	}
 	return plain{}, nil
 }

@@ -48,11 +48,11 @@ func (j *Joiner) Add(ctx context.Context, piece part.Piece) error {
 		if err != nil {
 			return err
 		}
-		rows, count := int64(0), 0
-		if buf, rows, count, err = j.schema.shift(buf, footer, piece.Offset+from); err != nil {
+		out, rows, count, err := j.schema.shift(buf, footer, piece.Offset+from)
+		if err != nil {
 			return job.Errorf(job.Permanent, codeDamaged, "part %d of shard %d: %w", i+1, piece.Number, err)
 		}
-		if len(buf) > limits.FooterBytesMax {
+		if buf = out; len(buf) > limits.FooterBytesMax {
 			return footerTooLarge()
 		}
 		p.rows += rows
