@@ -2,6 +2,7 @@ package xlsx
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"sealift/shared/job"
 )
@@ -34,9 +35,12 @@ func (s sheet) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON is that of json.Unmarshaler.
 func (s *sheet) UnmarshalJSON(data []byte) error {
-	var numbers [5]int64
+	var numbers []int64
 	if err := json.Unmarshal(data, &numbers); err != nil {
 		return err
+	}
+	if want := 5; len(numbers) != want {
+		return fmt.Errorf("a worksheet has %d numbers, not %d", len(numbers), want)
 	}
 	*s = sheet{Offset: numbers[0], Rows: numbers[1], CRC32: uint32(numbers[2]), Packed: numbers[3], Raw: numbers[4]}
 	return nil
