@@ -3,9 +3,11 @@ package parquet_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -226,4 +228,26 @@ func wantError(t *testing.T, err error, code string, texts ...string) {
 			t.Errorf("error %q doesn't say %q", err, text)
 		}
 	}
+}
+
+// spelled is a canonical text as the programs of the tools' test print its value.
+func spelled(kind row.Kind, text string) string {
+	switch kind {
+	case row.Float64:
+		if text == "NaN" {
+			return text
+		}
+		f, _ := strconv.ParseFloat(text, 64)
+		return strconv.FormatUint(math.Float64bits(f), 10)
+	case row.Bytes:
+		return hex.EncodeToString([]byte(text))
+	case row.Timestamp, row.DateTime:
+		const seconds = len("2006-01-02T15:04:05")
+		if rest := text[seconds:]; strings.HasPrefix(rest, ".") {
+			digits := strings.TrimRight(strings.SplitN(rest[1:], "+", 2)[0], "+")
+			return text[:seconds] + "." + digits + strings.Repeat("0", 6-len(digits)) + rest[1+len(digits):]
+		}
+	case row.String, row.Int64, row.Decimal, row.Bool, row.Date, row.JSON:
+	}
+	return text
 }

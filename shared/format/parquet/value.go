@@ -214,7 +214,7 @@ func parseFloat(value []byte) (uint64, verdict) {
 	}
 	switch string(value) {
 	case "NaN":
-		return math.Float64bits(math.NaN()), good
+		return quietNaN, good
 	case "Infinity":
 		return math.Float64bits(math.Inf(1)), good
 	case "-Infinity":
@@ -222,6 +222,9 @@ func parseFloat(value []byte) (uint64, verdict) {
 	}
 	return 0, malformed
 }
+
+// quietNaN is the one NaN that is written.
+const quietNaN = 0x7ff8_0000_0000_0000
 
 func unsigned(value []byte) []byte {
 	if len(value) > 0 && value[0] == '-' {
