@@ -32,6 +32,7 @@ type Words struct {
 	Header      *bool
 	BOM         bool
 	Null        *string
+	Encoding    string
 }
 
 // Request renders the words as the API's JSON.
@@ -48,7 +49,7 @@ func (w Words) Request() ([]byte, error) {
 		Definition: w.Definition, Purpose: w.Purpose, Columns: w.Columns, Zone: w.Zone, Layout: w.Layout, FileName: w.FileName,
 		Format: snapshot.FormatRequest{
 			Type: w.Format, Compression: w.Compression, Delimiter: delimiter(w.Delimiter), Quote: w.Quote, LineEnd: w.LineEnd,
-			Header: w.Header, BOM: w.BOM, Null: w.Null,
+			Header: w.Header, BOM: w.BOM, Null: w.Null, Encoding: w.Encoding,
 		},
 	}
 	var err error

@@ -78,7 +78,7 @@ func TestWordsBecomeARequest(t *testing.T) {
 	words := ask.Words{
 		Definition: "orders", Purpose: "month end", From: "2026-03-08", To: "2026-04-01T00:00:00+02:00", AsOf: "2026-05-01", Zone: "America/New_York",
 		Columns: []string{"id", "名字"}, Filters: []string{"a=b"}, Format: "csv", Compression: "none", Delimiter: "tab", LineEnd: "lf",
-		Header: &header, BOM: true, Null: &null, FileName: `订单 "Q3"`, Layout: "files",
+		Header: &header, BOM: true, Null: &null, Encoding: "utf-8", FileName: `订单 "Q3"`, Layout: "files",
 	}
 	text, err := words.Request()
 	if err != nil {
@@ -91,7 +91,7 @@ func TestWordsBecomeARequest(t *testing.T) {
 	want := snapshot.Request{
 		Definition: "orders", Purpose: "month end", Columns: []string{"id", "名字"}, Filters: []snapshot.Filter{{Column: "a", Op: "eq", Value: json.RawMessage(`"b"`)}},
 		Span: snapshot.Span{From: "2026-03-08T00:00:00-05:00", To: "2026-04-01T00:00:00+02:00"}, AsOf: "2026-05-01T00:00:00-04:00", Zone: "America/New_York",
-		Format:   snapshot.FormatRequest{Type: "csv", Compression: "none", Delimiter: "\t", LineEnd: "lf", Header: &header, BOM: true, Null: &null},
+		Format:   snapshot.FormatRequest{Type: "csv", Compression: "none", Delimiter: "\t", LineEnd: "lf", Header: &header, BOM: true, Null: &null, Encoding: "utf-8"},
 		FileName: `订单 "Q3"`, Layout: "files",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -133,6 +133,7 @@ func TestARefusalNamesFlags(t *testing.T) {
 		"the span as a whole":   {ask.Refusal{"span-too-wide", "/span", "/span covers 400.0 days; definition orders allows 31"}, "the time between --from and --to covers 400.0 days; definition orders allows 31"},
 		"an end of the span":    {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before its end (a)"}, "--from (b) is not before its end (a)"},
 		"compression":           {ask.Refusal{"format-not-allowed", "/format/compression", `/format/compression is "xz"`}, `--compression is "xz"`},
+		"encoding":              {ask.Refusal{"format-option", "/format/encoding", `/format/encoding is "gbk"; allowed are utf-8 and gb18030`}, `--encoding is "gbk"; allowed are utf-8 and gb18030`},
 		"unknown column":        {ask.Refusal{"column-unknown", "/columns/1", `/columns/1 is "colour", which definition orders doesn't have; allowed are id, country`}, "--column colour: definition orders has no such column; allowed are id, country"},
 		"column twice":          {ask.Refusal{"column-twice", "/columns/0", `/columns/0 is "id", which is named before`}, "--column id is given twice; give it once"},
 		"no column":             {ask.Refusal{"columns-empty", "/columns", "/columns is empty"}, "--column is empty"},

@@ -103,6 +103,7 @@ func flags() map[string]string {
 		"/as_of": "--as-of", "/zone": "--zone", "/file_name": "--file-name", "/layout": "--layout", "/format": "--format", "/format/type": "--format",
 		"/format/compression": "--compression", "/format/delimiter": "--delimiter", "/format/quote": "--quote",
 		"/format/line_end": "--line-end", "/format/header": "--header", "/format/bom": "--bom", "/format/null": "--null",
+		"/format/encoding": "--encoding",
 	}
 }
 

@@ -50,16 +50,11 @@ type File struct {
 	Bytes int64  `json:"bytes"`
 	CRC64 string `json:"crc64nvme"`
 	// Fidelity is nil when the service didn't count.
-	Fidelity *Fidelity `json:"fidelity"`
+	Fidelity Fidelity `json:"fidelity"`
 }
 
-// Fidelity counts the values that the file does not hold as the source does.
-type Fidelity struct {
-	Nulls       int64 `json:"nulls"`
-	Neutralised int64 `json:"neutralised"`
-	InvalidUTF8 int64 `json:"invalid_utf8_replaced"`
-	Masked      int64 `json:"masked"`
-}
+// Fidelity counts, by what was done to them, the values that the file does not hold as the source does, and NULLs.
+type Fidelity map[string]int64
 
 // Failure is why an export failed.
 type Failure struct {

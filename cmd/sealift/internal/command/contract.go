@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
 
 	"sealift/cmd/sealift/internal/client"
+	"sealift/shared/definition"
 	"sealift/shared/row"
 )
 
@@ -71,7 +73,7 @@ func contractOf(d client.Definition) (contract, error) {
 func (c contract) facts(d client.Definition) [][]string {
 	lines := [][]string{
 		{"name", d.Name}, {"title", c.Title}, {"version", strconv.FormatInt(d.Version, 10)}, {"applied", d.AppliedAt}, {"by", d.AppliedBy},
-		{"sha256", d.SHA256}, {"formats", strings.Join(c.Formats, ", ")}, {"compressions", strings.Join(c.Compressions, ", ")},
+		{"sha256", d.SHA256}, {"formats", strings.Join(c.Formats, ", ")}, {"compressions", c.compressions()},
 		{"purposes", strings.Join(c.Purposes, "; ")}, {"span at most", amount(c.Limits.SpanDaysMax, "day", "days")},
 		{"rows at most", amount(c.Limits.RowsMax, "row", "rows")}, {"exports at once", amount(c.Limits.ActiveJobsMax, "export", "exports")},
 		{"downloads at most", amount(c.Limits.DownloadsMax, "download", "downloads")}, {"kept for", amount(c.Limits.RetentionDays, "day", "days")},
@@ -94,6 +96,34 @@ func (c contract) facts(d client.Definition) [][]string {
 		}
 	}
 	return told
+}
+
+// compressions says what each format can be compressed with, its default first; formats that share a list share a word.
+func (c contract) compressions() string {
+	d := definition.Definition{Formats: c.Formats, Compressions: c.Compressions}
+	var groups [][2]string
+	for _, format := range c.Formats {
+		allowed := d.CompressionsFor(format)
+		if allowed == nil {
+			// A format that this release doesn't know.
+			allowed = c.Compressions
+		}
+		list := strings.Join(allowed, ", ")
+		at := slices.IndexFunc(groups, func(group [2]string) bool { return group[1] == list })
+		if at < 0 {
+			groups = append(groups, [2]string{format, list})
+			continue
+		}
+		groups[at][0] += ", " + format
+	}
+	if len(groups) == 1 {
+		return groups[0][1]
+	}
+	texts := make([]string, len(groups))
+	for i, group := range groups {
+		texts[i] = group[0] + ": " + group[1]
+	}
+	return strings.Join(texts, "; ")
 }
 
 // amount renders a limit; 0 is none.

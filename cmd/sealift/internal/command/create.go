@@ -13,6 +13,7 @@ import (
 	"sealift/cmd/sealift/internal/client"
 	"sealift/cmd/sealift/internal/disk"
 	"sealift/cmd/sealift/internal/download"
+	"sealift/shared/definition"
 )
 
 // create is what `export create` was given.
@@ -30,8 +31,9 @@ type create struct {
 
 // guardHelp says what the formula guard does to values.
 const guardHelp = `In CSV, text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line end, also full-width)
-gets an apostrophe before it, unless the definition keeps formulas. How many values that were is said at the end and
-stands in the receipt. Numbers are never touched. JSON Lines needs no guard and has none.`
+gets an apostrophe before it, and in XLSX its cell is marked as text, unless the definition keeps formulas. How many
+values that were is said at the end and stands in the receipt. Numbers are never touched. JSON Lines and Parquet need
+no guard and have none.`
 
 const createLong = `Ask for an export. The service answers at once with the export's id; --watch waits for its end.
 
@@ -41,7 +43,8 @@ offset, as in 2026-01-31T09:30:00+08:00 (RFC 3339). What may be asked for is sho
 Filters, all of which must hold:
 ` + ask.FilterHelp + `
 
-In JSON Lines int64 and decimal values are JSON strings, for many programs read JSON numbers with 53 bits only.
+In JSON Lines int64 and decimal values are JSON strings, for many programs read JSON numbers with 53 bits only. In XLSX
+numbers that a spreadsheet would round are text. A workbook is compressed inside and takes no --compression.
 ` + guardHelp + `
 
 Without --idempotency-key a random one is used, so that the command's own retries never start a second export. Give one
@@ -66,8 +69,8 @@ func (a *app) createCommand() *cobra.Command {
 	flags.StringVar(&w.Zone, "zone", "", "zone in which times are written, as in Asia/Shanghai (default UTC)")
 	flags.StringSliceVar(&w.Columns, "column", nil, "columns in their order, comma-separated or given several times; all when not given")
 	flags.StringArrayVar(&w.Filters, "filter", nil, "filter, as explained above; may be given several times")
-	flags.StringVar(&w.Format, "format", "", "csv or jsonl; the definition's first when not given")
-	flags.StringVar(&w.Compression, "compression", "", "gzip, zstd or none; the definition's first when not given")
+	flags.StringVar(&w.Format, "format", "", "csv, jsonl, xlsx or parquet; the definition's first when not given")
+	flags.StringVar(&w.Compression, "compression", "", "csv, jsonl: gzip, zstd or none; parquet: zstd, snappy or none; the definition's first that fits when not given")
 	flags.StringVar(&w.FileName, "file-name", "", "name of the file that is delivered; its ending becomes that of the format")
 	flags.StringVar(&w.Layout, "layout", "", "file for one file, or files for many and a manifest that lists them (default file)")
 	flags.StringVar(&w.Delimiter, "delimiter", "", "csv: comma, semicolon, tab or pipe, or the character itself (default comma)")
@@ -76,6 +79,7 @@ func (a *app) createCommand() *cobra.Command {
 	flags.BoolVar(&c.header, "header", true, "csv: begin with the columns' names")
 	flags.BoolVar(&w.BOM, "bom", false, "csv: begin with a byte order mark, for old spreadsheets")
 	flags.StringVar(&c.null, "null", "", "csv: unquoted text that stands for NULL (default empty)")
+	flags.StringVar(&w.Encoding, "encoding", "", "csv: utf-8 or gb18030 (default utf-8)")
 	flags.StringVar(&c.request, "request", "", "file with the request as the API takes it, or - for stdin, instead of the flags above")
 	flags.StringVar(&c.key, "idempotency-key", "", "key under which the same request is the same export")
 	flags.BoolVar(&c.watch, "watch", false, "wait for the end and show the progress")
@@ -83,10 +87,11 @@ func (a *app) createCommand() *cobra.Command {
 	flags.BoolVar(&c.force, "force", false, "with --download: replace a file that exists")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only ask whether the request would be granted, and as what")
 	apart(command, "request", "definition", "purpose", "from", "to", "as-of", "zone", "column", "filter", "format", "compression",
-		"file-name", "layout", "delimiter", "quote", "line-end", "header", "bom", "null")
+		"file-name", "layout", "delimiter", "quote", "line-end", "header", "bom", "null", "encoding")
 	apart(command, "dry-run", "watch", "download")
-	complete(command, "format", "csv", "jsonl")
-	complete(command, "compression", "gzip", "zstd", "none")
+	complete(command, "format", definition.Formats()...)
+	complete(command, "compression", "gzip", "zstd", "none", "snappy")
+	complete(command, "encoding", "utf-8", "gb18030")
 	complete(command, "layout", "file", "files")
 	complete(command, "delimiter", "comma", "semicolon", "tab", "pipe")
 	complete(command, "line-end", "crlf", "lf")

@@ -87,26 +87,9 @@ func (a *app) show(seen client.Seen) error {
 	}
 	a.out.table(lines)
 	if e.File != nil {
-		a.changes(e.File.Fidelity)
+		a.changes(e.File.Name, e.File.Fidelity)
 	}
 	return nil
-}
-
-// changes says what was done to values of a file, when anything was.
-func (a *app) changes(f *client.Fidelity) {
-	if f == nil {
-		return
-	}
-	if n := f.Neutralised; n > 0 {
-		a.out.printf("%s now, so that no spreadsheet takes %s (see the receipt)\n",
-			counted(n, "text value begins with an apostrophe", "text values begin with an apostrophe"), plural(n, "it for a formula", "them for formulas"))
-	}
-	if n := f.InvalidUTF8; n > 0 {
-		a.out.printf("%s bytes that were not UTF-8, which U+FFFD stands for now\n", counted(n, "text value had", "text values had"))
-	}
-	if n := f.Masked; n > 0 {
-		a.out.printf("%s masked for the one who asked, as the definition says\n", counted(n, "value is", "values are"))
-	}
 }
 
 func plural(n int64, one, many string) string {

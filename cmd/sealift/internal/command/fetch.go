@@ -98,7 +98,7 @@ func (a *app) downloadByID(ctx context.Context, c *client.Client, id string, f f
 		return err
 	}
 	if !a.json {
-		a.changes(e.File.Fidelity)
+		a.changes(e.File.Name, e.File.Fidelity)
 	}
 	return nil
 }
@@ -332,9 +332,7 @@ func (a *app) verified(path string, report verify.Report) error {
 	a.out.table(rows)
 	if report.OK {
 		a.out.printf("%s is the file of export %s: %s, %s\n", filepath.Base(path), report.Job, counted(report.Rows, "row", "rows"), size(report.Bytes))
-		a.changes(&client.Fidelity{
-			Neutralised: report.Fidelity["neutralised"], InvalidUTF8: report.Fidelity["invalid_utf8_replaced"], Masked: report.Fidelity["masked"],
-		})
+		a.changes(report.File, report.Fidelity)
 	}
 	return nil
 }

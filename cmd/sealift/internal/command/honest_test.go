@@ -161,6 +161,16 @@ func TestWhatWasDoneToValuesIsSaid(t *testing.T) {
 	if got := ana.ok("export", "show", nobody); !strings.HasSuffix(got.stdout, want) {
 		t.Errorf("got  %s\nwant %s", got.stdout, want)
 	}
+	s.answering(export("completed", `,"file":{"name":"a.xlsx","rows":1,"bytes":5,"crc64nvme":"x","fidelity":{"neutralised":2,"numbers_as_text":1200,"times_as_text":1,"escaped":1,"truncated":2,"characters_replaced":1}}`))
+	want = "2 text values are marked as text now, so that no spreadsheet takes them for formulas (see the receipt)\n" +
+		"1 text value had characters that GB 18030 has no sure code for, which ? stands for now\n" +
+		"2 text values were longer than a cell holds and are cut off\n" +
+		"1,200 numbers are text in the workbook, with every digit, because a spreadsheet would round or the definition says so\n" +
+		"1 time is text in the workbook, because a spreadsheet can't hold all of its precision or range\n" +
+		"1 text value has control characters in the escaped form of workbooks, which spreadsheets turn back\n"
+	if got := ana.ok("export", "show", nobody); !strings.HasSuffix(got.stdout, want) {
+		t.Errorf("got  %s\nwant %s", got.stdout, want)
+	}
 }
 
 func TestNothingIsAskedForWhenTheFileIsInTheWay(t *testing.T) {
@@ -253,7 +263,7 @@ func TestAUserIsToldOfAColumnWhatTheServiceTells(t *testing.T) {
 		t.Errorf("list: %+v", got)
 	}
 	got := ana.ok("definitions", "show", "orders")
-	for _, want := range []string{"name               orders\n", "formats            csv, jsonl\n", "promise            Orders placed before", "gift       bool       :=                               -\n"} {
+	for _, want := range []string{"name               orders\n", "formats            csv, jsonl, xlsx, parquet\n", "compressions       csv, jsonl: gzip, zstd, none; xlsx: none; parquet: zstd, none, snappy\n", "promise            Orders placed before", "gift       bool       :=                               -\n"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("lacks %q:\n%s", want, got.stdout)
 		}

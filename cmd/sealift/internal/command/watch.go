@@ -191,7 +191,7 @@ func (a *app) ended(e client.Export) error {
 	case job.StateCompleted:
 		if !a.json && e.File != nil {
 			a.out.printf("export %s is completed: %s, %s, %s\n", e.ID, e.File.Name, counted(e.File.Rows, "row", "rows"), size(e.File.Bytes))
-			a.changes(e.File.Fidelity)
+			a.changes(e.File.Name, e.File.Fidelity)
 		}
 		return nil
 	case job.StateFailed:
