@@ -137,7 +137,7 @@ func TestEveryAnsweredFaultNeedsNoSweeper(t *testing.T) {
 func TestEveryPairOfFaultsIsSurvived(t *testing.T) {
 	t.Parallel()
 	ref := smallest(references(t))
-	every := 211
+	every := 997
 	if os.Getenv(effortVariable) == effortLong {
 		every = 1
 	}

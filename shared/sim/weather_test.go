@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sealift/shared/job"
+	"sealift/shared/sim"
 )
 
 // weather is what one random life has to endure. Each life has only some kinds of trouble, so that no kind hides behind
@@ -67,7 +68,7 @@ func newWeather(random *rand.Rand) *weather {
 		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweep: some(3), lose: some(8), idle: some(10),
 		duplicates: some(8), forgeries: some(4),
 		cancels: some(3), signs: some(3), asks: some(3), forGood: random.IntN(30) == 0, vandal: random.IntN(30) == 0,
-		older: some(2), later: some(2), lag: time.Duration(some(4)) * time.Second, replace: random.IntN(30) == 0,
+		older: some(2), later: some(2), lag: time.Duration(some(4)) * time.Second, replace: random.IntN(20) == 0,
 		slow: some(6), delay: time.Duration(some(120)) * time.Second, after: aftermath(some(3)),
 	}
 	if random.IntN(20) == 0 {
@@ -100,9 +101,14 @@ func (w *weather) trouble() bool {
 // disturb decides about one call.
 func (w *weather) disturb(l *life) func(p *parked) deed {
 	return func(p *parked) deed {
-		if w.forGood && p.call.Port == "source" && l.random.IntN(20) == 0 {
+		if w.forGood && p.call.Port == sim.PortSource && l.random.IntN(20) == 0 {
 			w.forGood, w.spoiled = false, true
 			return refuseForGood
+		}
+		if w.replace && p.call.Port == sim.PortSource && l.state() == job.StateRunning && l.random.IntN(10) == 0 {
+			w.replace, l.replaced = false, true
+			l.tally.events[sourceReplaced]++
+			l.note("source", "is replaced by another table")
 		}
 		likely := w.perMille
 		if p.call.Subject == "renew" {
@@ -229,7 +235,7 @@ func (l *life) people(w *weather) {
 		return
 	}
 	state := l.state()
-	switch l.random.IntN(8) {
+	switch l.random.IntN(7) {
 	case 4:
 		if w.newer > 0 {
 			w.newer--
@@ -253,12 +259,6 @@ func (l *life) people(w *weather) {
 			l.tally.events[laterField]++
 			l.note("release", "adds a field to the job")
 			l.world.Ledger.Rewrite(job.JobKey(l.id), laterFieldName, "kept")
-		}
-	case 7:
-		if w.replace && state == job.StateRunning {
-			w.replace, l.replaced = false, true
-			l.tally.events[sourceReplaced]++
-			l.note("source", "is replaced by another table")
 		}
 	case 0:
 		if w.cancels > 0 {
