@@ -2,6 +2,7 @@ package xlsx_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -220,5 +221,25 @@ func TestARowThatCantBeWrittenIsNamed(t *testing.T) {
 		if !errors.As(err, &fault) || fault.Kind != job.Permanent || fault.Code != c.code || !strings.Contains(err.Error(), `key "k1"`) {
 			t.Errorf("%s: the error is %v, want %s with the key", c.name, err, c.code)
 		}
+	}
+}
+
+func TestAnyTextComesBack(t *testing.T) {
+	t.Parallel()
+	const rows = 20_000
+	pieces := []string{"_", "x", "0", "00", "5", "F", "d", "_x005F_", "\r", "\n", "\t", " ", "\x00", "\x1f", "&", "amp;", "<", ">", ";", "#", "é", "𠮷", "\ufffe", "\uffff", "\ufffd", "=", "'"}
+	random := rand.New(rand.NewPCG(1, 2))
+	values := make([][]string, rows)
+	for i := range values {
+		text := ""
+		for range random.IntN(12) {
+			text += pieces[random.IntN(len(pieces))]
+		}
+		values[i] = []string{text, null, text}
+	}
+	config := configOf(row.String, row.String, row.JSON)
+	got, _, err := scan(config, whole(t, config, batchOf(values...)))
+	if diff := cmp.Diff(values, got); err != nil || diff != "" {
+		t.Errorf("%v\n%.1000s", err, diff)
 	}
 }
