@@ -174,7 +174,7 @@ func unpack(compression Compression, r *bufio.Reader) (io.Reader, func(), error)
 			return nil, nil, err
 		}
 		return unpacked, unpacked.Close, nil
-	case None:
+	case None, Snappy:
 	}
 	return r, func() {}, nil
 }

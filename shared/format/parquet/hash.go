@@ -1,6 +1,8 @@
 package parquet
 
 import (
+	"encoding/binary"
+
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -46,4 +48,13 @@ func (h *hasher) sum() uint64 {
 	}
 	h.flush()
 	return h.digest.Sum64()
+}
+
+// appendRowHash appends what the hash of a row takes of a value that isn't NULL, except the text of one that is bytes.
+func (c *cell) appendRowHash(dst []byte, s storage) []byte {
+	dst = append(dst, 1)
+	if s == storedBytes {
+		return binary.LittleEndian.AppendUint32(dst, uint32(len(c.text)))
+	}
+	return c.appendPlain(dst, s)
 }

@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"unicode/utf8"
 )
@@ -178,13 +177,4 @@ func nextBytes(value []byte) []byte {
 		}
 	}
 	return nil
-}
-
-// appendRowHash appends what the hash of a row takes of a value that isn't NULL, except the text of one that is bytes.
-func (c *cell) appendRowHash(dst []byte, s storage) []byte {
-	dst = append(dst, 1)
-	if s == storedBytes {
-		return binary.LittleEndian.AppendUint32(dst, uint32(len(c.text)))
-	}
-	return c.appendPlain(dst, s)
 }
