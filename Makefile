@@ -64,7 +64,7 @@ bench-localstack: build ## Measure the embedded cloud's speed and size.
 	@cd localstack && go run ./bench
 
 crash: build ## Strike every call of every function in every way, with real processes; N=200 SEED=1 strikes as many; takes a quarter of an hour.
-	@cd localstack && SEALIFT_CRASH=$(or $(N),all) SEALIFT_SEED=$(SEED) go test -count 1 -timeout 2h -v -run '^TestCrash' ./e2e | grep -v '^=== '
+	@cd localstack && SEALIFT_CRASH=$(or $(N),all) SEALIFT_SEED=$(SEED) go test -count 1 -timeout 2h -v -run '^TestCrash' ./e2e | grep --line-buffered -v '^=== '
 
 sim: ## Play N=100000 random exports and every single fault in virtual time, or tell the story of one: SEED=….
 	@set -o pipefail; SEALIFT_SIM=whole SEALIFT_SEEDS=$(if $(SEED),$(SEED)-$(SEED),$(or $(N),100000)) \

@@ -148,12 +148,11 @@ func (w write) allowed(r register, m move) bool {
 		return w.legal(r, set)
 	}
 	_, owner := set["owner"]
-	byHolder := slices.ContainsFunc(w.guards, func(g guard) bool { return g.field == "state" && slices.Contains(g.values, "leased") }) && !owner && set["state"] != "retired"
 	switch {
 	case owner: // a claim
 		free := r.state == "pending" || r.state == "waiting" || r.state == "leased" && whole64(r.lease) < m.heldMS
 		return free && whole64(set["generation"]) == whole64(r.generation)+1
-	case byHolder:
+	case w.byHolder():
 		return r.state == "leased" && r.process == m.process && (set["lease_until_ms"] == "" || whole64(set["lease_until_ms"]) > whole64(r.lease))
 	case set["state"] == "retired":
 		return r.state != "done" && r.state != "failed" && whole64(set["generation"]) == whole64(r.generation)+1
@@ -162,6 +161,12 @@ func (w write) allowed(r register, m move) bool {
 	default: // a nudge, or the clean unit that is put to work
 		return set["state"] == "" || r.state == "waiting" || w.sk == "UNIT#clean"
 	}
+}
+
+// byHolder reports whether a unit's write is one that only the holder of its lease makes.
+func (w write) byHolder() bool {
+	leased := slices.ContainsFunc(w.guards, func(g guard) bool { return g.field == "state" && slices.Contains(g.values, "leased") })
+	return leased && w.value("owner") == "" && w.value("state") != "retired"
 }
 
 // legal is the state machine of a job.

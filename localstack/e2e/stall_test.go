@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/anishathalye/porcupine"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -19,6 +20,7 @@ import (
 func TestStalledWorker(t *testing.T) {
 	t.Parallel()
 	w := start(t)
+	w.record(t)
 	w.connect(t, "wide", sqlite(t, wide()))
 	w.define(t, definition("wide", "wide", map[string]any{"shard_rows": wideShardRows}))
 	ana := w.user(t, tenant, "ana")
@@ -26,6 +28,9 @@ func TestStalledWorker(t *testing.T) {
 	want := ana.undisturbed(t, asked)
 	const unit = "s00001"
 	w.faults(t, http.MethodPut, rule{"id": "slow", "match": rule{"function": stack + "-process-shard", "operation": "UploadPart"}, "action": "delay", "delay_ms": 5_000})
+	// Another worker is slow and lives, for long enough to renew its lease.
+	slower := rule{"id": "slower", "match": rule{"function": stack + "-process-shard", "operation": "PutObject", "key": "/s00003/"}, "action": "delay", "delay_ms": 25_000}
+	w.faults(t, http.MethodPost, slower)
 	made := w.made(t)
 	id := ana.create(t, asked, "stalled")
 	process := ""
@@ -40,7 +45,7 @@ func TestStalledWorker(t *testing.T) {
 	stalled := pidOf(t, process)
 	ok(t, syscall.Kill(stalled, syscall.SIGSTOP))
 	t.Cleanup(func() { _ = syscall.Kill(stalled, syscall.SIGCONT) })
-	w.faults(t, http.MethodDelete, nil)
+	w.faults(t, http.MethodPut, slower)
 	await(t, slowWait, "nobody takes over from the stalled worker", func() (string, bool) {
 		w.sweep(t)
 		r := w.unit(t, id, unit)
@@ -63,6 +68,23 @@ func TestStalledWorker(t *testing.T) {
 	})
 	ana.same(t, id, want)
 	w.settle(t, []string{id})
+	entries := w.journal(t)
+	linearizable(t, entries)
+	if renewals(historiesOf(t, entries)[id]) == 0 {
+		t.Error("nobody has renewed a lease")
+	}
+}
+
+// renewals counts those that were accepted in a history.
+func renewals(history []porcupine.Operation) (n int) {
+	for _, op := range history {
+		for _, w := range op.Input.(move).writes {
+			if op.Output.(verdict).accepted && w.value("lease_until_ms") != "" && w.value("owner") == "" {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // pidOf finds a function's process by the id that the cloud has given it in its environment.
