@@ -43,7 +43,8 @@ type Waiting struct {
 	Until  string `json:"until"`
 }
 
-// File is what a completed export delivers.
+// File is what a completed export delivers first: its one file, or the manifest of many. Rows and Fidelity are those of
+// the whole export.
 type File struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
@@ -51,6 +52,14 @@ type File struct {
 	CRC64 string `json:"crc64nvme"`
 	// Fidelity is nil when the service didn't count.
 	Fidelity Fidelity `json:"fidelity"`
+	// Files are those that the manifest lists; nil for one file.
+	Files *Files `json:"files"`
+}
+
+// Files are how many there are, and their size together.
+type Files struct {
+	Count int64 `json:"count"`
+	Bytes int64 `json:"bytes"`
 }
 
 // Fidelity counts, by what was done to them, the values that the file does not hold as the source does, and NULLs.
@@ -209,9 +218,14 @@ type Link struct {
 	CRC64     string    `json:"crc64nvme"`
 }
 
-// Link asks for a download link. Each one counts, so a request whose answer was lost is not sent again.
-func (c *Client) Link(ctx context.Context, id string) (Link, error) {
+// Link asks for a download link: for the file of that number when the export has many, or for what it delivers first
+// when the number is 0. Each one counts, so a request whose answer was lost is not sent again.
+func (c *Client) Link(ctx context.Context, id string, number int) (Link, error) {
 	k := call{method: http.MethodPost, path: path(id) + "/download-links"}
+	if number > 0 {
+		// Numbers always marshal.
+		k.body, _ = json.Marshal(map[string]int{"file": number})
+	}
 	got, err := c.do(ctx, k)
 	if err != nil {
 		return Link{}, err

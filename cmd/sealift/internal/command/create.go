@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,8 @@ import (
 	"sealift/cmd/sealift/internal/disk"
 	"sealift/cmd/sealift/internal/download"
 	"sealift/shared/definition"
+	"sealift/shared/pipeline"
+	"sealift/shared/snapshot"
 )
 
 // create is what `export create` was given.
@@ -163,16 +166,13 @@ func (a *app) roomFor(ctx context.Context, api *client.Client, request []byte, t
 	if to.output == "" {
 		return nil
 	}
-	if err := free(to, ""); err != nil {
-		return err
-	}
-	if !download.IsFolder(to.output) {
-		return nil
+	if folder := download.IsFolder(to.output) || os.IsPathSeparator(to.output[len(to.output)-1]); !folder {
+		return free(to, "")
 	}
 	body, err := api.Validate(ctx, request)
 	var would granted
 	if known := err == nil && json.Unmarshal(body, &would) == nil && would.Snapshot.FileName != ""; known {
-		return free(to, would.Snapshot.FileName)
+		return would.free(to)
 	}
 	// The request itself is answered with what is wrong with it.
 	return nil
@@ -189,15 +189,16 @@ func (c create) inWords(err error) error {
 
 // granted is what a dry run answers.
 type granted struct {
-	Digest   string `json:"snapshot_sha256"`
-	Snapshot struct {
-		Definition string                  `json:"definition"`
-		Version    int64                   `json:"definition_version"`
-		Columns    []struct{ Name string } `json:"columns"`
-		Since      string                  `json:"since"`
-		Until      string                  `json:"until"`
-		FileName   string                  `json:"file_name"`
-	} `json:"snapshot"`
+	Digest   string            `json:"snapshot_sha256"`
+	Snapshot snapshot.Snapshot `json:"snapshot"`
+}
+
+// free refuses a place that can't take what would be delivered.
+func (g granted) free(to fetch) error {
+	if g.Snapshot.Layout != snapshot.LayoutFiles {
+		return free(to, g.Snapshot.FileName)
+	}
+	return freeForNew(to, pipeline.ArtifactName(g.Snapshot))
 }
 
 const requestBytesMax = 16 << 20
@@ -253,10 +254,14 @@ func (a *app) validate(ctx context.Context, api *client.Client, request []byte) 
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	s := would.Snapshot
+	first := []string{"file", s.FileName}
+	if s.Layout == snapshot.LayoutFiles {
+		first = []string{"manifest", pipeline.ArtifactName(s)}
+	}
 	a.out.printf("the request would be granted\n")
 	a.out.table([][]string{
-		{"definition", fmt.Sprintf("%s version %d", s.Definition, s.Version)}, {"columns", fmt.Sprint(len(s.Columns))},
-		{"from", s.Since}, {"until", s.Until}, {"file", s.FileName}, {"snapshot sha256", would.Digest},
+		{"definition", fmt.Sprintf("%s version %d", s.Definition, s.DefinitionVersion)}, {"columns", fmt.Sprint(len(s.Columns))},
+		{"from", s.Since}, {"until", s.Until}, first, {"snapshot sha256", would.Digest},
 	})
 	return nil
 }

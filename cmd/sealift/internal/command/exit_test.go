@@ -34,7 +34,7 @@ func TestExitCodesAndWhatToDo(t *testing.T) {
 		}
 		return s.path(name)
 	}
-	taken := write("taken.csv.gz", "something else")
+	taken, empty := write("taken.csv.gz", "something else"), t.TempDir()
 	cases := map[string]struct {
 		who  caller
 		args []string
@@ -62,7 +62,7 @@ func TestExitCodesAndWhatToDo(t *testing.T) {
 		"verify without receipt":     {ana, []string{"export", "verify", taken}, 2, []string{"give --receipt FILE or --job ID"}},
 		"verify with two receipts":   {ana, []string{"export", "verify", taken, "--receipt", "x", "--job", done}, 2, []string{"--receipt and --job can't go together"}},
 		"verify no file":             {ana, []string{"export", "verify", s.path("none"), "--job", done}, 1, []string{"sealift: there is no file " + s.path("none") + "\n"}},
-		"verify a folder":            {ana, []string{"export", "verify", s.dir, "--job", done}, 1, []string{s.dir + " is a folder, not a file"}},
+		"verify an empty folder":     {ana, []string{"export", "verify", empty, "--job", done}, 7, []string{empty + " is not all that export " + done + " published"}},
 		"no receipt file":            {ana, []string{"export", "verify", taken, "--receipt", s.path("none")}, 1, []string{"there is no file " + s.path("none") + "; save one with"}},
 		"receipt into no folder":     {ana, []string{"export", "receipt", done, "--output", s.path("none/r.json")}, 1, []string{"none/r.json can't be written: its folder does not exist; choose another place for the receipt with --output"}},
 		"no definition file":         {ana, []string{"definitions", "apply", s.path("none")}, 1, []string{"sealift: there is no file " + s.path("none") + "; name YAML files"}},

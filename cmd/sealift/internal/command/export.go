@@ -76,8 +76,7 @@ func (a *app) show(seen client.Seen) error {
 		{"finished", text(e.FinishedAt)}, {"expires", text(e.ExpiresAt)}, {"snapshot sha256", e.SnapshotSHA256},
 	}
 	if e.File != nil {
-		lines = append(lines, []string{"file", e.File.Name}, []string{"size", size(e.File.Bytes)}, []string{"crc64nvme", e.File.CRC64},
-			[]string{"downloads", strconv.FormatInt(e.Downloads, 10)})
+		lines = append(lines, fileLines(*e.File, strconv.FormatInt(e.Downloads, 10))...)
 	}
 	if e.Waiting != nil {
 		lines = append(lines, []string{"waiting", waiting(*e.Waiting)})

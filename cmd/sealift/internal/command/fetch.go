@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -18,7 +15,6 @@ import (
 	"sealift/cmd/sealift/internal/disk"
 	"sealift/cmd/sealift/internal/download"
 	"sealift/cmd/sealift/internal/progress"
-	"sealift/cmd/sealift/internal/verify"
 )
 
 // fetch is what `export download` was given.
@@ -29,6 +25,8 @@ type fetch struct {
 	force   bool
 	link    bool
 	receipt string
+	// number is that of one file of many, 0 for all of them.
+	number int
 }
 
 // stall is how long a download's connection may stay silent.
@@ -37,25 +35,32 @@ const stall = 30 * time.Second
 func (a *app) downloadCommand() *cobra.Command {
 	f := fetch{flag: "--output"}
 	command := &cobra.Command{
-		Use: "download ID", Short: "Download the file of a completed export", Args: wantID,
+		Use: "download ID", Short: "Download the file or the files of a completed export", Args: wantID,
 		Long: `Download the file of a completed export. The bytes go to FILE.part and are checked against size and CRC-64/NVME on the
 way; only a whole and right file gets its name, so stdout (-) is no place for it. A download that stopped goes on where
 it was when it is run again, with a fresh link. Every link counts as a download.
 
+Of an export of many files the manifest comes first, then every file that it lists, into one folder. Run again, it fetches
+only what isn't there, whole and right. One link for the manifest and one for each file together count as a download.
+
 ` + guardHelp,
-		RunE: a.do(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			if f.link {
-				return a.link(ctx, c, args[0])
-			}
-			return a.downloadByID(ctx, c, args[0], f)
-		}),
 	}
 	flags := command.Flags()
-	flags.StringVarP(&f.output, "output", "o", "", "file or folder to write to; the file's own name in the current folder when not given")
+	command.RunE = a.do(func(ctx context.Context, args []string) error {
+		if err := checkNumber(flags.Changed("file"), f.number); err != nil {
+			return err
+		}
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		if f.link {
+			return a.link(ctx, c, args[0], f.number)
+		}
+		return a.downloadByID(ctx, c, args[0], f)
+	})
+	flags.StringVarP(&f.output, "output", "o", "", "file or folder to write to; the file's own name in the current folder when not given, or for many files a folder of the export's name")
+	flags.IntVar(&f.number, "file", 0, "only this one of many files, by its number in the manifest")
 	flags.BoolVar(&f.force, "force", false, "replace a file that exists")
 	flags.StringVar(&f.receipt, "receipt", "", "also save the receipt to this file")
 	flags.BoolVar(&f.link, "link", false, "print a short-lived link instead; whoever has it can download")
@@ -63,8 +68,8 @@ it was when it is run again, with a fresh link. Every link counts as a download.
 	return command
 }
 
-func (a *app) link(ctx context.Context, c *client.Client, id string) error {
-	link, err := c.Link(ctx, id)
+func (a *app) link(ctx context.Context, c *client.Client, id string, number int) error {
+	link, err := c.Link(ctx, id, number)
 	if err != nil {
 		return err
 	}
@@ -77,7 +82,7 @@ func (a *app) link(ctx context.Context, c *client.Client, id string) error {
 
 // downloadByID looks first whether the place is free, for a link that isn't used counts as a download all the same.
 func (a *app) downloadByID(ctx context.Context, c *client.Client, id string, f fetch) error {
-	if f.output != "" {
+	if f.output != "" && !os.IsPathSeparator(f.output[len(f.output)-1]) {
 		if err := free(f, ""); err != nil {
 			return err
 		}
@@ -91,16 +96,31 @@ func (a *app) downloadByID(ctx context.Context, c *client.Client, id string, f f
 		// The service says in its own words why there is no link.
 		return a.download(ctx, c, e, f)
 	}
-	if err := free(f, e.File.Name); err != nil {
+	if err := a.freeFor(ctx, c, e, f); err != nil {
 		return err
 	}
 	if err := a.download(ctx, c, e, f); err != nil {
 		return err
 	}
-	if !a.json {
+	if !a.json && f.number == 0 {
 		a.changes(e.File.Name, e.File.Fidelity)
 	}
 	return nil
+}
+
+// freeFor refuses a place that can't take what is asked for of a completed export.
+func (a *app) freeFor(ctx context.Context, c *client.Client, e client.Export, f fetch) error {
+	switch {
+	case e.File.Files == nil:
+		return free(f, e.File.Name)
+	case f.number == 0:
+		return freeAll(f, e.File.Name)
+	}
+	name, err := a.nameOf(ctx, c, e.ID, f.number)
+	if err != nil || name == "" {
+		return err
+	}
+	return free(f, name)
 }
 
 // free refuses a place that can't take the file; name is that of the file, empty when it isn't known.
@@ -123,10 +143,14 @@ func (a *app) download(ctx context.Context, c *client.Client, e client.Export, f
 	display := a.display()
 	defer display.Clear()
 	meter := meterBytes{app: a, display: display}
-	result, err := download.Run(ctx, download.Options{
-		Link:   func(ctx context.Context) (client.Link, error) { return c.Link(ctx, id) },
-		Output: f.output, Flag: f.flag, Force: f.force, Progress: meter.show, Wait: a.system.Wait, Stall: stall, Now: a.system.Now,
-	})
+	opt := download.Options{
+		Link:   func(ctx context.Context, number int) (client.Link, error) { return c.Link(ctx, id, number) },
+		Number: f.number, Output: f.output, Flag: f.flag, Force: f.force, Progress: meter.show, Wait: a.system.Wait, Stall: stall, Now: a.system.Now,
+	}
+	if e.File != nil && e.File.Files != nil && f.number == 0 {
+		return a.downloadAll(ctx, opt, e)
+	}
+	result, err := download.Run(ctx, opt)
 	display.Clear()
 	if err != nil {
 		return err
@@ -229,124 +253,4 @@ func (a *app) saveReceipt(ctx context.Context, c *client.Client, id string, f fe
 	}
 	_, err = file.Write(text)
 	return disk.Explain("written", f.receipt, errors.Join(err, file.Close()))
-}
-
-func (a *app) verifyCommand() *cobra.Command {
-	receipt, id := "", ""
-	command := &cobra.Command{
-		Use: "verify FILE", Short: "Prove that a file is the one that an export published", Args: exactly("a FILE"),
-		Long: `Compare a file with its receipt: size, CRC-64/NVME of the whole and of each segment, every record parsed strictly, the
-number of rows and NULL values, the columns and header, and the receipt with itself. With --receipt nothing is asked of
-the service. The exit code is 7 when anything differs.`,
-		Example: `  sealift export verify orders.csv.gz --job ID
-  sealift export receipt ID --output orders.receipt.json && sealift export verify orders.csv.gz --receipt orders.receipt.json`,
-		RunE: a.do(func(ctx context.Context, args []string) error {
-			if receipt == "" && id == "" {
-				return usage(errors.New("there is nothing to compare the file with; give --receipt FILE or --job ID"))
-			}
-			if id != "" {
-				if err := checkID(id); err != nil {
-					return usage(err)
-				}
-			}
-			text, err := a.receiptOf(ctx, receipt, id)
-			if err != nil {
-				return err
-			}
-			return a.verify(ctx, args[0], text)
-		}),
-	}
-	command.Flags().StringVar(&receipt, "receipt", "", "file that holds the receipt")
-	command.Flags().StringVar(&id, "job", "", "ID of the export whose receipt the service is asked for")
-	apart(command, "receipt", "job")
-	return command
-}
-
-// receiptBytesMax bounds a receipt; those of ten thousand shards are the largest.
-const receiptBytesMax = 64 << 20
-
-func (a *app) receiptOf(ctx context.Context, path, id string) ([]byte, error) {
-	if path != "" {
-		text, err := disk.Read(path, receiptBytesMax)
-		if err != nil {
-			return nil, fmt.Errorf("%w; save one with `sealift export receipt ID --output FILE`", err)
-		}
-		return text, nil
-	}
-	c, err := a.client()
-	if err != nil {
-		return nil, err
-	}
-	return c.Receipt(ctx, id)
-}
-
-func (a *app) verify(ctx context.Context, path string, receipt []byte) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return disk.Explain("read", path, err)
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = syscall.EISDIR
-	}
-	if err != nil {
-		return disk.Explain("read", path, err)
-	}
-	display := a.display()
-	defer display.Clear()
-	meter := meterBytes{app: a, display: display}
-	report, err := verify.File(patient{io.NewSectionReader(f, 0, info.Size()), ctx}, receipt, func(have int64) { meter.show(have, info.Size()) })
-	display.Clear()
-	if err != nil {
-		return &ending{exit: exitOfVerify(err), code: "", err: err}
-	}
-	if err := a.verified(path, report); err != nil {
-		return err
-	}
-	if !report.OK {
-		return &ending{exitDifferent, "file-differs", fmt.Errorf("%s is not the file that export %s published\ndownload it again with `sealift export download %s`", path, report.Job, report.Job)}
-	}
-	return nil
-}
-
-func exitOfVerify(err error) int {
-	if interrupted(err) {
-		return exitInterrupted
-	}
-	return exitRefused
-}
-
-func (a *app) verified(path string, report verify.Report) error {
-	if a.json {
-		return a.out.json(report)
-	}
-	rows := [][]string{}
-	for _, check := range report.Checks {
-		result := "ok"
-		if !check.OK {
-			result = "DIFFERS"
-		}
-		rows = append(rows, []string{result, check.Name, check.Detail})
-	}
-	a.out.table(rows)
-	if report.OK {
-		a.out.printf("%s is the file of export %s: %s, %s\n", filepath.Base(path), report.Job, counted(report.Rows, "row", "rows"), size(report.Bytes))
-		a.changes(report.File, report.Fidelity)
-	}
-	return nil
-}
-
-// patient reads a file until the context is done.
-type patient struct {
-	*io.SectionReader
-
-	ctx context.Context
-}
-
-func (p patient) Read(data []byte) (int, error) {
-	if p.ctx.Err() != nil {
-		return 0, context.Cause(p.ctx)
-	}
-	return p.SectionReader.Read(data)
 }

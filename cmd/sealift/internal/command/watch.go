@@ -190,7 +190,7 @@ func (a *app) ended(e client.Export) error {
 	switch e.State {
 	case job.StateCompleted:
 		if !a.json && e.File != nil {
-			a.out.printf("export %s is completed: %s, %s, %s\n", e.ID, e.File.Name, counted(e.File.Rows, "row", "rows"), size(e.File.Bytes))
+			a.out.printf("export %s is completed: %s\n", e.ID, delivered(*e.File))
 			a.changes(e.File.Name, e.File.Fidelity)
 		}
 		return nil

@@ -1,10 +1,11 @@
 // Package download owns how a file comes from a short-lived link to the disk: streamed into FILE.part, resumed where it
 // stopped, with a fresh link when the old one has ended, checked against size and CRC-64/NVME while it streams, and
-// renamed only when it is whole. A link is never printed, nor part of an error. Start reading at Run. It imports client,
-// disk and checksum.
+// renamed only when it is whole. A link is never printed, nor part of an error. Start reading at Run, and at RunAll for
+// exports of many files. It imports client, disk, checksum and the manifest's shape.
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ import (
 const (
 	// TriesMax is how many tries in a row may end without a byte before the download gives up.
 	TriesMax = 6
-	// LinksMax is how many links one download asks for; each counts as a download.
+	// LinksMax is how many links the download of one file asks for; each counts as a download.
 	LinksMax = 8
 	// linkMargin is how long before its end a link is no longer used.
 	linkMargin = 5 * time.Second
@@ -33,8 +34,10 @@ const (
 
 // Options say what to download, where to, and how.
 type Options struct {
-	// Link asks for a link.
-	Link func(ctx context.Context) (client.Link, error)
+	// Link asks for a link: for the file of that number when the export has many, or for what it delivers first for 0.
+	Link func(ctx context.Context, number int) (client.Link, error)
+	// Number is that of the file to download.
+	Number int
 	// Output is the file or folder to write to; empty takes the link's file name in the current folder.
 	Output string
 	// Force replaces a file that exists.
@@ -52,11 +55,15 @@ type Options struct {
 
 // Result is a file that is whole.
 type Result struct {
-	File  string `json:"file"`
-	Bytes int64  `json:"bytes"`
-	CRC64 string `json:"crc64nvme"`
+	File string `json:"file"`
+	// Number is that of one file of many, 0 for the manifest and for the file of an export that has one.
+	Number int    `json:"number,omitempty"`
+	Bytes  int64  `json:"bytes"`
+	CRC64  string `json:"crc64nvme"`
 	// Resumed is how many bytes an earlier run had left.
 	Resumed int64 `json:"resumed_bytes"`
+	// Kept says that the file was there already, whole and right, and nothing of it was fetched.
+	Kept bool `json:"kept,omitempty"`
 	// Warning says that the file's name promises another format than the file has; empty when it doesn't.
 	Warning string `json:"warning,omitempty"`
 }
@@ -96,18 +103,30 @@ func Free(output, name, flag string, force bool) error {
 
 // Run downloads one file. When it fails after bytes have arrived they stay in FILE.part, and running it again goes on
 // from there.
-func Run(ctx context.Context, opt Options) (Result, error) {
-	if opt.Flag == "" {
-		opt.Flag = "--output"
-	}
+func Run(ctx context.Context, opt Options) (Result, error) { return run(ctx, opt, nil) }
+
+// listed is what is known of a file before its link.
+type listed struct {
+	name  string
+	bytes int64
+	crc64 string
+}
+
+// run is Run for a file of which something may be known that the link must agree with.
+func run(ctx context.Context, opt Options, known *listed) (Result, error) {
+	opt.Flag = cmp.Or(opt.Flag, "--output")
 	if opt.Output != "" {
 		if err := Free(opt.Output, "", opt.Flag, opt.Force); err != nil {
 			return Result{}, err
 		}
 	}
-	link, err := opt.Link(ctx)
+	link, err := opt.Link(ctx, opt.Number)
 	if err != nil {
 		return Result{}, err
+	}
+	if known != nil && *known != (listed{link.FileName, link.Bytes, link.CRC64}) {
+		return Result{}, fmt.Errorf("the service gives a link to %s (%d bytes, %s) where %s (%d bytes, %s) was announced; it must be of one release",
+			link.FileName, link.Bytes, link.CRC64, known.name, known.bytes, known.crc64)
 	}
 	file, err := target(opt.Output, link.FileName, opt.Flag)
 	if err != nil {
@@ -132,7 +151,7 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 	if err := part.publish(file, opt.Force); err != nil {
 		return Result{}, err
 	}
-	return Result{File: file, Bytes: link.Bytes, CRC64: link.CRC64, Resumed: t.resumed, Warning: misnamed(file, link.FileName)}, nil
+	return Result{File: file, Number: opt.Number, Bytes: link.Bytes, CRC64: link.CRC64, Resumed: t.resumed, Warning: misnamed(file, link.FileName)}, nil
 }
 
 // target is the file to write: what the person names, else what the link names, which is not believed further than a

@@ -114,7 +114,7 @@ func (t *transfer) refresh(ctx context.Context) error {
 	if t.links >= LinksMax {
 		return fmt.Errorf("%d links did not suffice for the file", t.links)
 	}
-	link, err := t.opt.Link(ctx)
+	link, err := t.opt.Link(ctx, t.opt.Number)
 	if err != nil {
 		return err
 	}

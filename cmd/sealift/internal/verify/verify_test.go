@@ -20,9 +20,8 @@ import (
 
 const segmentRows = 500
 
-// published makes a file of two segments as shards write it, and its receipt.
-func published(t *testing.T, name, compression string) (file []byte, receipt pipeline.Receipt) {
-	t.Helper()
+// described is what an export of two columns was asked for, and how its files are written.
+func described(name, compression string) (snapshot.Snapshot, format.Spec) {
 	snap := snapshot.Snapshot{
 		Schema: 1, Tenant: "acme", Definition: "orders", DefinitionVersion: 1,
 		Columns: []snapshot.Column{{Name: "id", Kind: row.Int64}, {Name: "名字", Kind: row.String}},
@@ -36,6 +35,13 @@ func published(t *testing.T, name, compression string) (file []byte, receipt pip
 		snap.Format.Delimiter, snap.Format.Quote, snap.Format.LineEnd, snap.Format.Header, snap.Format.Guard = ",", `"`, "\r\n", true, true
 		spec.CSV, spec.Guard = format.CSVOptions{Delimiter: ',', Quote: '"', LineEnd: "\r\n", Header: true}, true
 	}
+	return snap, spec
+}
+
+// published makes a file of two segments as shards write it, and its receipt.
+func published(t *testing.T, name, compression string) (file []byte, receipt pipeline.Receipt) {
+	t.Helper()
+	snap, spec := described(name, compression)
 	receipt = pipeline.Receipt{
 		Schema: 1, Job: "exp_x", SnapshotDigest: snap.Digest(), Snapshot: json.RawMessage(snap.Encode()),
 		Columns: []pipeline.ReceiptColumn{{Name: "id", Kind: row.Int64}, {Name: "名字", Kind: row.String}},
@@ -44,10 +50,10 @@ func published(t *testing.T, name, compression string) (file []byte, receipt pip
 	of := &receipt.Files[0]
 	joiner, hash := format.NewJoiner(spec), uint64(0)
 	for s := range 2 {
-		part := write(t, spec, s)
+		part := write(t, spec, s, s == 0)
 		segment := pipeline.ReceiptSegment{
 			Unit: fmt.Sprintf("s%05d", s+1), Rows: part.Rows, Offset: int64(len(file)), Bytes: int64(len(part.Data)),
-			CRC64: checksum.CRC64(part.CRC64).Base64(), Range: row.Range{To: row.Key{"500"}},
+			CRC64: checksum.CRC64(part.CRC64).Base64(), Range: row.Range{To: row.Key{"500"}}, RowsHash: fmt.Sprintf("%016x", part.RowsHash),
 		}
 		if s == 1 {
 			segment.Range = row.Range{From: row.Key{"500"}}
@@ -71,9 +77,10 @@ func published(t *testing.T, name, compression string) (file []byte, receipt pip
 	return file, receipt
 }
 
-func write(t *testing.T, spec format.Spec, shard int) format.Part {
+// write makes the part of a shard; first says that a file begins with it.
+func write(t *testing.T, spec format.Spec, shard int, first bool) format.Part {
 	t.Helper()
-	w, err := format.NewPartWriter(spec, format.PartOptions{First: shard == 0})
+	w, err := format.NewPartWriter(spec, format.PartOptions{First: first})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +107,20 @@ func write(t *testing.T, spec format.Spec, shard int) format.Part {
 
 func check(t *testing.T, file []byte, receipt pipeline.Receipt) verify.Report {
 	t.Helper()
-	report, err := verify.File(bytes.NewReader(file), receipt.Encode(), nil)
+	report, err := understood(t, receipt).File(bytes.NewReader(file), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return report
+}
+
+func understood(t *testing.T, receipt pipeline.Receipt) verify.Receipt {
+	t.Helper()
+	r, err := verify.Read(receipt.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func failed(report verify.Report) string {
@@ -128,7 +144,7 @@ func TestThePublishedFileIsRight(t *testing.T) {
 			t.Parallel()
 			file, receipt := published(t, f[0], f[1])
 			report := check(t, file, receipt)
-			if !report.OK || report.Rows != 2*segmentRows || report.Bytes != int64(len(file)) || len(report.Checks) != 12 {
+			if !report.OK || report.Rows != 2*segmentRows || report.Bytes != int64(len(file)) || len(report.Checks) != 13 {
 				t.Errorf("%+v", report)
 			}
 		})
@@ -171,7 +187,8 @@ func TestWhatDiffersIsNamed(t *testing.T) {
 		"longer":           {func(f *[]byte, _ *pipeline.Receipt) { *f = append(*f, "x,y\r\n"...) }, "size in bytes, checksum (CRC-64/NVME), content"},
 		"rows":             {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Rows++ }, "totals of the receipt, rows"},
 		"segment's rows":   {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[1].Rows++ }, "rows of the segments together"},
-		"hash":             {func(_ *[]byte, r *pipeline.Receipt) { r.RowsHash = "00" }, "hash of the rows"},
+		"hash":             {func(_ *[]byte, r *pipeline.Receipt) { r.RowsHash = "00" }, "hash of the segments together, hash of the rows"},
+		"segment's hash":   {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[0].RowsHash = "?" }, "hash of the segments together"},
 		"nulls":            {func(_ *[]byte, r *pipeline.Receipt) { r.Fidelity["nulls"]++ }, "NULL values"},
 		"snapshot":         {func(_ *[]byte, r *pipeline.Receipt) { r.SnapshotDigest = "ab" }, "digest of the snapshot"},
 		"columns":          {func(_ *[]byte, r *pipeline.Receipt) { r.Columns[0].Kind = row.String }, "columns of the receipt"},
@@ -207,11 +224,13 @@ func TestAReceiptThatCannotBeUsedIsAnError(t *testing.T) {
 		"not JSON":       {[]byte("x"), "the receipt can't be read"},
 		"later schema":   {change(func(r *pipeline.Receipt) { r.Schema = 2 }), "schema 2"},
 		"no file":        {change(func(r *pipeline.Receipt) { r.Files = nil }), "lists 0 files"},
+		"two files":      {change(func(r *pipeline.Receipt) { r.Files = append(r.Files, pipeline.ReceiptFile{Name: "b"}) }), "lists 2 files"},
+		"a path":         {change(func(r *pipeline.Receipt) { r.Files = []pipeline.ReceiptFile{{Name: "../orders"}} }), `"../orders"`},
 		"no snapshot":    {change(func(r *pipeline.Receipt) { r.Snapshot = json.RawMessage("null") }), "the receipt's snapshot"},
 		"unknown format": {change(func(r *pipeline.Receipt) { r.Snapshot = json.RawMessage(`{"schema":1}`) }), "the receipt's format"},
 	}
 	for name, c := range cases {
-		if _, err := verify.File(strings.NewReader(""), c.receipt, nil); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := verify.Read(c.receipt); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -221,11 +240,11 @@ func TestAFileThatCannotBeReadIsNoDifference(t *testing.T) {
 	t.Parallel()
 	file, receipt := published(t, "csv", "gzip")
 	broken := errors.New("the disk is gone")
-	_, err := verify.File(failing{bytes.NewReader(file), iotest.TimeoutReader(bytes.NewReader(file))}, receipt.Encode(), nil)
+	_, err := understood(t, receipt).File(failing{bytes.NewReader(file), iotest.TimeoutReader(bytes.NewReader(file))}, 0, nil)
 	if err == nil {
 		t.Error("a reader that times out is no error")
 	}
-	_, err = verify.File(failing{bytes.NewReader(file), iotest.ErrReader(broken)}, receipt.Encode(), nil)
+	_, err = understood(t, receipt).File(failing{bytes.NewReader(file), iotest.ErrReader(broken)}, 0, nil)
 	if !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}

@@ -1,0 +1,211 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sealift/cmd/sealift/internal/disk"
+	"sealift/cmd/sealift/internal/download"
+	"sealift/cmd/sealift/internal/verify"
+)
+
+// proof is what `export verify` was given.
+type proof struct {
+	receipt string
+	id      string
+	number  int
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var p proof
+	command := &cobra.Command{
+		Use: "verify PATH", Short: "Prove that a file, or a folder of files, is what an export published", Args: exactly("a PATH"),
+		Long: `Compare a file with its receipt: size, CRC-64/NVME of the whole and of each segment, every record parsed strictly, the
+number of rows and NULL values, the columns and header, and the receipt with itself. With --receipt nothing is asked of
+the service. The exit code is 7 when anything differs.
+
+Of an export of many files PATH is the folder that holds them, in which every file must be there and right and whatever
+else is there is named; or it is one of the files, which is found by its name, else by --file.`,
+		Example: `  sealift export verify orders.csv.gz --job ID
+  sealift export receipt ID --output orders.receipt.json && sealift export verify orders.csv.gz --receipt orders.receipt.json
+  sealift export verify orders-20260201 --job ID`,
+	}
+	flags := command.Flags()
+	flags.StringVar(&p.receipt, "receipt", "", "file that holds the receipt")
+	flags.StringVar(&p.id, "job", "", "ID of the export whose receipt the service is asked for")
+	flags.IntVar(&p.number, "file", 0, "number of the file of many that PATH is, when its name doesn't say so")
+	apart(command, "receipt", "job")
+	command.RunE = a.do(func(ctx context.Context, args []string) error {
+		if p.receipt == "" && p.id == "" {
+			return usage(errors.New("there is nothing to compare the file with; give --receipt FILE or --job ID"))
+		}
+		if p.id != "" {
+			if err := checkID(p.id); err != nil {
+				return usage(err)
+			}
+		}
+		if err := checkNumber(flags.Changed("file"), p.number); err != nil {
+			return err
+		}
+		return a.verify(ctx, args[0], p)
+	})
+	return command
+}
+
+// receiptBytesMax bounds a receipt; those of ten thousand shards are the largest.
+const receiptBytesMax = 64 << 20
+
+func (a *app) receiptOf(ctx context.Context, path, id string) (verify.Receipt, error) {
+	if path != "" {
+		text, err := disk.Read(path, receiptBytesMax)
+		if err != nil {
+			return verify.Receipt{}, fmt.Errorf("%w; save one with `sealift export receipt ID --output FILE`", err)
+		}
+		return verify.Read(text)
+	}
+	c, err := a.client()
+	if err != nil {
+		return verify.Receipt{}, err
+	}
+	text, err := c.Receipt(ctx, id)
+	if err != nil {
+		return verify.Receipt{}, err
+	}
+	return verify.Read(text)
+}
+
+func (a *app) verify(ctx context.Context, path string, p proof) error {
+	if _, err := os.Stat(path); err != nil {
+		return disk.Explain("read", path, err)
+	}
+	receipt, err := a.receiptOf(ctx, p.receipt, p.id)
+	if err != nil {
+		return err
+	}
+	display := a.display()
+	defer display.Clear()
+	meter := meterBytes{app: a, display: display}
+	if download.IsFolder(path) {
+		if p.number != 0 {
+			return usage(errors.New("--file says which file of many a file is, and " + path + " is a folder; leave it out"))
+		}
+		report, err := receipt.Folder(ctx, path, meter.show)
+		display.Clear()
+		if err != nil {
+			return err
+		}
+		return a.verifiedFolder(path, p.receipt, report)
+	}
+	index, err := receipt.Find(path, p.number)
+	if err != nil {
+		return usage(err)
+	}
+	report, err := receipt.FileAt(ctx, path, index, meter.show)
+	display.Clear()
+	if err != nil {
+		return err
+	}
+	return a.verifiedFile(path, report)
+}
+
+// differs ends a command that found a difference.
+func differs(path, what, job string) error {
+	return &ending{exitDifferent, "file-differs", fmt.Errorf("%s is not %s that export %s published\ndownload it again with `sealift export download %s`", path, what, job, job)}
+}
+
+func (a *app) verifiedFile(path string, report verify.Report) error {
+	what := "the file"
+	if report.Number > 0 {
+		what = fmt.Sprintf("file %d", report.Number)
+	}
+	if a.json {
+		if err := a.out.json(report); err != nil {
+			return err
+		}
+	} else {
+		a.out.table(checkLines("", report.Checks))
+	}
+	if !report.OK {
+		return differs(path, what, report.Job)
+	}
+	if !a.json {
+		a.out.printf("%s is %s of export %s: %s, %s\n", filepath.Base(path), what, report.Job, counted(report.Rows, "row", "rows"), size(report.Bytes))
+		a.changes(report.File, report.Fidelity)
+	}
+	return nil
+}
+
+// checkLines are the lines of a table of checks, each with the file that it is of.
+func checkLines(file string, checks []verify.Check) [][]string {
+	rows := [][]string{}
+	for _, check := range checks {
+		result := "ok"
+		if !check.OK {
+			result = "DIFFERS"
+		}
+		rows = append(rows, []string{result, strings.TrimSpace(file + " " + check.Name), check.Detail})
+	}
+	return rows
+}
+
+// extraMax bounds how many names of what else is in a folder are told to people.
+const extraMax = 10
+
+// verifiedFolder tells what was found in a folder: a line for each file that is right, and for any other what differs.
+func (a *app) verifiedFolder(path, receipt string, report verify.FolderReport) error {
+	report.Extra = slices.DeleteFunc(report.Extra, func(name string) bool { return sameFile(filepath.Join(path, name), receipt) })
+	if a.json {
+		if err := a.out.json(report); err != nil {
+			return err
+		}
+	} else {
+		rows := checkLines("", report.Checks)
+		for _, f := range report.Files {
+			if f.OK {
+				rows = append(rows, []string{"ok", f.File, counted(f.Rows, "row", "rows") + ", " + size(f.Bytes)})
+				continue
+			}
+			wrong := slices.DeleteFunc(slices.Clone(f.Checks), func(c verify.Check) bool { return c.OK })
+			rows = append(rows, checkLines(f.File+":", wrong)...)
+		}
+		a.out.table(rows)
+		a.extra(report.Extra)
+	}
+	if !report.OK {
+		return differs(path, "all", report.Job)
+	}
+	if !a.json {
+		a.out.printf("%s holds all of export %s: %s, %s, %s\n", path, report.Job, counted(int64(len(report.Files)), "file", "files"),
+			counted(report.Rows, "row", "rows"), size(report.Bytes))
+		a.changes(report.Files[0].File, report.Fidelity)
+	}
+	return nil
+}
+
+// extra names what else is in a folder.
+func (a *app) extra(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	text := strings.Join(names[:min(len(names), extraMax)], ", ")
+	if more := len(names) - extraMax; more > 0 {
+		text += " and " + counted(int64(more), "other", "others")
+	}
+	a.out.printf("also there, and not of the export: %s\n", text)
+}
+
+func sameFile(a, b string) bool {
+	if b == "" {
+		return false
+	}
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,179 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"sealift/cmd/sealift/internal/disk"
+	"sealift/shared/pipeline"
+)
+
+// FolderReport is everything that was compared of a folder.
+type FolderReport struct {
+	Job   string `json:"job"`
+	OK    bool   `json:"ok"`
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes"`
+	// Fidelity counts, by the receipt, what was done to values.
+	Fidelity map[string]int64 `json:"fidelity"`
+	// Checks are those of the receipt, the manifest and the files together; each file has its own.
+	Checks []Check  `json:"checks"`
+	Files  []Report `json:"files"`
+	// Extra are the names in the folder that the receipt doesn't list.
+	Extra []string `json:"extra"`
+}
+
+// FileAt is File for a file on the disk. progress is called with the bytes read so far and in all.
+func (r Receipt) FileAt(ctx context.Context, path string, index int, progress func(have, total int64)) (Report, error) {
+	file, err := open(ctx, path)
+	if err != nil {
+		return Report{}, disk.Explain("read", path, err)
+	}
+	defer file.close()
+	return r.File(file, index, func(have int64) { progress(have, file.Size()) })
+}
+
+// Folder compares every file of the receipt with the one of its name in a folder, and what they are together with the
+// receipt. A file that is missing is a difference; what else is in the folder is named and is none. An error is
+// something that can't be read.
+func (r Receipt) Folder(ctx context.Context, folder string, progress func(have, total int64)) (FolderReport, error) {
+	whole := Report{Job: r.Job(), scanned: true}
+	r.checkItself(&whole)
+	if err := r.checkManifest(&whole, filepath.Join(folder, r.manifestName())); err != nil {
+		return FolderReport{}, err
+	}
+	found := FolderReport{Job: r.Job(), Fidelity: r.receipt.Fidelity, Files: make([]Report, 0, len(r.receipt.Files))}
+	right, nulls, rowsHash := 0, int64(0), uint64(0)
+	for i := range r.receipt.Files {
+		one, err := r.inFolder(ctx, folder, i, func(have int64) { progress(found.Bytes+have, r.receipt.Bytes) })
+		if err != nil {
+			return FolderReport{}, err
+		}
+		if one.OK {
+			right++
+		}
+		whole.scanned = whole.scanned && one.scanned
+		found.Rows, found.Bytes = found.Rows+one.Rows, found.Bytes+one.Bytes
+		nulls, rowsHash = nulls+one.nulls, rowsHash+one.rowsHash
+		found.Files = append(found.Files, one)
+	}
+	whole.check("files", right == len(found.Files), "%d of %d are there and right", right, len(found.Files))
+	if whole.scanned {
+		equal(&whole, "rows", found.Rows, r.receipt.Rows)
+	}
+	r.checkTotals(&whole, rowsHash, nulls)
+	whole.settle()
+	found.OK, found.Checks = whole.OK, whole.Checks
+	var err error
+	found.Extra, err = r.extra(folder)
+	return found, err
+}
+
+// inFolder compares one file of the receipt with the one of its name.
+func (r Receipt) inFolder(ctx context.Context, folder string, index int, progress func(have int64)) (Report, error) {
+	report := r.report(index)
+	report.Fidelity = nil
+	path := filepath.Join(folder, report.File)
+	file, err := open(ctx, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		report.check("file", false, "is missing")
+		return report, nil
+	}
+	if err != nil {
+		return Report{}, disk.Explain("read", path, err)
+	}
+	defer file.close()
+	if err := r.checkFile(&report, file, index, progress); err != nil {
+		return Report{}, fmt.Errorf("%s: %w", path, err)
+	}
+	report.settle()
+	return report, nil
+}
+
+// manifestBytesMax bounds a manifest; those of ten thousand files are the largest.
+const manifestBytesMax = 16 << 20
+
+// checkManifest compares the manifest with the receipt, where it is there.
+func (r Receipt) checkManifest(report *Report, path string) error {
+	if !r.Many() {
+		return nil
+	}
+	text, err := disk.Read(path, manifestBytesMax)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	want := pipeline.Manifest{Schema: 1, Job: r.receipt.Job, Rows: r.receipt.Rows, Bytes: r.receipt.Bytes}
+	for _, f := range r.receipt.Files {
+		want.Files = append(want.Files, pipeline.ManifestFile{Number: f.Number, Name: f.Name, Rows: f.Rows, Bytes: f.Bytes, CRC64: f.CRC64})
+	}
+	var have pipeline.Manifest
+	same := json.Unmarshal(text, &have) == nil && slices.Equal(have.Files, want.Files) &&
+		have.Schema == want.Schema && have.Job == want.Job && have.Rows == want.Rows && have.Bytes == want.Bytes
+	report.check("manifest", same, "%s the %d files of the receipt", either(same, "lists", "does not list"), len(want.Files))
+	return nil
+}
+
+// extra names what is in the folder and not in the receipt.
+func (r Receipt) extra(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, disk.Explain("read", folder, err)
+	}
+	known := map[string]bool{}
+	for _, f := range r.receipt.Files {
+		known[f.Name] = true
+	}
+	known[r.manifestName()] = true
+	names := []string{}
+	for _, entry := range entries {
+		if !known[entry.Name()] {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// patient reads a file until the context is done.
+type patient struct {
+	*io.SectionReader
+
+	file *os.File
+	ctx  context.Context
+}
+
+func open(ctx context.Context, path string) (patient, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return patient{}, err
+	}
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = syscall.EISDIR
+	}
+	if err != nil {
+		_ = file.Close()
+		return patient{}, err
+	}
+	return patient{io.NewSectionReader(file, 0, info.Size()), file, ctx}, nil
+}
+
+func (p patient) close() { _ = p.file.Close() }
+
+// Read reads on until the context is done.
+func (p patient) Read(data []byte) (int, error) {
+	if p.ctx.Err() != nil {
+		return 0, context.Cause(p.ctx)
+	}
+	return p.SectionReader.Read(data)
+}
