@@ -3,12 +3,14 @@ package main
 
 import (
 	"log/slog"
+	"runtime/debug"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"sealift/functions/internal/wire"
 	"sealift/shared/artifact"
 	"sealift/shared/edge"
+	"sealift/shared/limits"
 	"sealift/shared/pipeline"
 )
 
@@ -17,6 +19,8 @@ func main() {
 }
 
 func build(cfg edge.FinalizeConfig, cloud aws.Config, log *slog.Logger) (any, error) {
+	// What ends a file may be as large as limits.FooterBytesMax and is put together from pieces of that size in all.
+	debug.SetGCPercent(limits.WorkerGCPercent)
 	queue, err := wire.Delayers(cloud, cfg.Delays)
 	if err != nil {
 		return nil, err
