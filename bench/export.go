@@ -113,7 +113,7 @@ func (t *table) export(ctx context.Context, root string, f form, workers int) (o
 	if err := s.own(ctx, http.MethodDelete, "/_localstack/calls", nil); err != nil {
 		return out, err
 	}
-	cloud, functions, err := spent(s.cmd.Process.Pid)
+	cloud, own, err := spent(s.cmd.Process.Pid)
 	if err != nil {
 		return out, err
 	}
@@ -128,11 +128,14 @@ func (t *table) export(ctx context.Context, root string, f form, workers int) (o
 	if out.Seconds, out.ServerSeconds, err = m.done(); err != nil {
 		return out, err
 	}
-	cloudAfter, functionsAfter, err := spent(s.cmd.Process.Pid)
+	cloudAfter, ownAfter, err := spent(s.cmd.Process.Pid)
 	if err != nil {
 		return out, err
 	}
-	out.OwnSeconds, out.CloudSeconds = functionsAfter-functions, cloudAfter-cloud
+	if out.FunctionSeconds, err = functions(s.cmd.Process.Pid); err != nil {
+		return out, err
+	}
+	out.OwnSeconds, out.CloudSeconds = ownAfter-own, cloudAfter-cloud
 	out.Rows, out.OutBytes = done.File.Rows, done.File.Bytes
 	if workers == 1 && done.Shards != 1 {
 		return out, fmt.Errorf("it was planned as %d shards, so more than one worker worked", done.Shards)
@@ -145,7 +148,7 @@ func (t *table) export(ctx context.Context, root string, f form, workers int) (o
 }
 
 const (
-	exportPoll = 100 * time.Millisecond
+	exportPoll = 200 * time.Millisecond
 	// exportWait bounds one export.
 	exportWait = 30 * time.Minute
 )

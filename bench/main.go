@@ -39,8 +39,11 @@ func main() {
 func start(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) > 0 && args[0] == childWord {
 		y, err := child(ctx, args[1:])
+		if err != nil {
+			return err
+		}
 		y.PeakBytes = residentPeak()
-		return errors.Join(err, json.NewEncoder(stdout).Encode(y))
+		return json.NewEncoder(stdout).Encode(y)
 	}
 	opt, err := parse(args, stderr)
 	if err != nil {

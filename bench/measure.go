@@ -23,6 +23,8 @@ type sample struct {
 	OwnSeconds    float64 `json:"own_cpu_seconds"`
 	CloudSeconds  float64 `json:"cloud_cpu_seconds,omitempty"`
 	ServerSeconds float64 `json:"server_cpu_seconds"`
+	// FunctionSeconds is the share of the functions that still live in OwnSeconds.
+	FunctionSeconds map[string]float64 `json:"function_cpu_seconds,omitempty"`
 	// PeakBytes is the largest resident set by process.
 	PeakBytes map[string]int64 `json:"peak_bytes"`
 	HeapBytes int64            `json:"heap_bytes,omitempty"`

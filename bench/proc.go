@@ -84,6 +84,21 @@ func spent(pid int) (own, children float64, err error) {
 	return own, children, nil
 }
 
+// functions is the processor time in seconds of a server's living children, by the folder of their program.
+func functions(pid int) (map[string]float64, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	seconds := map[string]float64{}
+	for _, p := range all {
+		if p.parent == pid {
+			seconds[filepath.Base(filepath.Dir(p.name))] += p.own + p.reaped
+		}
+	}
+	return seconds, nil
+}
+
 // childNamed is the process id of a child of this process whose program has the name.
 func childNamed(name string) (int, error) {
 	all, err := processes()
