@@ -98,8 +98,11 @@ func readManifest(path string, announced client.File) ([]listed, error) {
 		return nil, err
 	}
 	var m pipeline.Manifest
-	if err := json.Unmarshal(text, &m); err != nil || m.Schema != 1 {
-		return nil, fmt.Errorf("the manifest %s can't be read (schema %d, %v); the service and the command line must be of the same release", path, m.Schema, err)
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("the manifest %s can't be read: %w; the service and the command line must be of the same release", path, err)
+	}
+	if m.Schema != 1 {
+		return nil, fmt.Errorf("the manifest %s has schema %d; this release reads 1, so use the release of the service", path, m.Schema)
 	}
 	if announced.Files == nil || int64(len(m.Files)) != announced.Files.Count {
 		return nil, fmt.Errorf("the manifest %s lists %d files, and the service announces another number", path, len(m.Files))
