@@ -18,8 +18,9 @@ type weather struct {
 	// perMille is how likely a call is struck while budget lasts; each call struck costs one.
 	perMille int
 	budget   int
-	// Of a hundred turns so many are an extra sweep, a lost message, a small step of time.
-	sweep, lose, idle int
+	// sweeps are how many extra sweeps there may be. Of a hundred turns so many are a lost message, a small step of time.
+	sweeps     int
+	lose, idle int
 	// duplicates and forgeries of messages, cancels, signs and asks are how many of them may happen.
 	duplicates, forgeries, cancels, signs, asks int
 	// newer is how often a row is for some time one of a newer release, which this one must leave alone; older how often
@@ -65,7 +66,7 @@ const (
 func newWeather(random *rand.Rand) *weather {
 	some := func(n int) int { return random.IntN(n) * random.IntN(2) }
 	w := &weather{
-		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweep: some(3), lose: some(8), idle: some(10),
+		perMille: 5 + random.IntN(80), budget: random.IntN(budgetSafe + 1), sweeps: some(6), lose: some(8), idle: some(10),
 		duplicates: some(8), forgeries: some(4),
 		cancels: some(3), signs: some(3), asks: some(3), forGood: random.IntN(30) == 0, vandal: random.IntN(30) == 0,
 		older: some(2), later: some(2), lag: time.Duration(some(4)) * time.Second, replace: random.IntN(20) == 0,
@@ -73,9 +74,6 @@ func newWeather(random *rand.Rand) *weather {
 	}
 	if random.IntN(20) == 0 {
 		w.budget = 6 + random.IntN(30)
-	}
-	if random.IntN(20) == 0 {
-		w.sweep = 6
 	}
 	if random.IntN(8) == 0 {
 		w.newer, w.budget = 1, min(w.budget, budgetNewer)
@@ -151,7 +149,8 @@ func (l *life) turn(w *weather) {
 		return roll < below && roll >= below-percent
 	}
 	switch {
-	case happens(w.sweep) && len(l.active) < 5:
+	case w.sweeps > 0 && happens(4) && len(l.active) < 5:
+		w.sweeps--
 		l.sweep()
 	case happens(w.lose) && len(ready) > 0 && w.trouble():
 		l.world.Queue.Take(ready[l.pick(len(ready))].Number)
