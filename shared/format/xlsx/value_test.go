@@ -94,6 +94,7 @@ func TestTheKindDecidesWhatACellIs(t *testing.T) {
 		{"no such day", row.Date, "2026-02-30", text("2026-02-30"), clock},
 		{"noon", row.DateTime, "2026-03-29T12:00:00", styled("36", "46110.5"), job.Counters{}},
 		{"a second", row.DateTime, "2026-03-29T00:00:01", styled("36", "46110.000011574074"), job.Counters{}},
+		{"seven seconds are rounded up", row.DateTime, "2026-03-29T00:00:07", styled("36", "46110.000081018519"), job.Counters{}},
 		{"milliseconds", row.DateTime, "2026-03-29T03:00:00.123", styled("39", "46110.125001423611"), job.Counters{}},
 		{"zeros of a fraction are kept", row.DateTime, "2026-03-29T03:00:00.00", styled("38", "46110.125"), job.Counters{}},
 		{"microseconds are text", row.DateTime, "2026-03-29T03:00:00.123456", text("2026-03-29T03:00:00.123456"), clock},

@@ -112,6 +112,9 @@ func TestZip64IsWrittenForWhatNeedsItAndNothingElse(t *testing.T) {
 			if fields != c.fields || bytes.Contains(file, []byte("PK\x06\x06")) != c.records || bytes.Contains(file, []byte("PK\x06\x07")) != c.records {
 				t.Errorf("%d offsets are in extra fields, want %d; Zip64 end: want %v", fields, c.fields, c.records)
 			}
+			if got := needing64(t, file); got != c.fields {
+				t.Errorf("%d entries need a reader of Zip64, want %d", got, c.fields)
+			}
 			if got := sheetRows(t, file); len(got) != 3 {
 				t.Errorf("Go's reader finds %d sheets, want 3", len(got))
 			}
@@ -122,6 +125,22 @@ func TestZip64IsWrittenForWhatNeedsItAndNothingElse(t *testing.T) {
 			tools(t, file)
 		})
 	}
+}
+
+// needing64 is how many entries say that they need version 4.5.
+func needing64(t *testing.T, file []byte) int {
+	t.Helper()
+	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, entry := range archive.File {
+		if entry.ReaderVersion == 45 {
+			count++
+		}
+	}
+	return count
 }
 
 // tools has everyday programs test the file.
