@@ -128,7 +128,7 @@ func try(ctx context.Context, m mutant, dir string, seeds int) (verdict string, 
 	if err != nil || random != "" {
 		return random, err
 	}
-	if m.spared != "" {
+	if m.spared != "" || len(m.edits) == 0 {
 		return "", nil
 	}
 	for _, test := range []string{"HasFound|TakeoverSees", "NoSweeper", "SingleFault", "CancelAt"} {
