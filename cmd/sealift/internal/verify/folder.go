@@ -177,3 +177,10 @@ func (p patient) Read(data []byte) (int, error) {
 	}
 	return p.SectionReader.Read(data)
 }
+
+func (p patient) ReadAt(data []byte, from int64) (int, error) {
+	if p.ctx.Err() != nil {
+		return 0, context.Cause(p.ctx)
+	}
+	return p.SectionReader.ReadAt(data, from)
+}

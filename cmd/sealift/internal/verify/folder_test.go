@@ -39,9 +39,7 @@ func spread(t *testing.T, name, compression string) (folder string, receipt pipe
 	for s := range filesCount {
 		part := write(t, spec, s, true)
 		joiner := format.NewJoiner(spec)
-		if err := joiner.Add(t.Context(), format.Piece{Number: 1, RawBytes: part.RawBytes, RawCRC32: part.RawCRC32}); err != nil {
-			t.Fatal(err)
-		}
+		add(t, joiner, s+1, 0, part)
 		suffix, err := joiner.Suffix()
 		if err != nil {
 			t.Fatal(err)

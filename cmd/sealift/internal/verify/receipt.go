@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sealift/shared/format"
+	"sealift/shared/format/csv"
 	"sealift/shared/pipeline"
 	"sealift/shared/row"
 	"sealift/shared/snapshot"
@@ -102,12 +103,24 @@ func (r Receipt) Find(path string, number int) (index int, err error) {
 
 func (r Receipt) manifestName() string { return pipeline.ArtifactName(r.snap) }
 
+// describe says what a file is whose content was read to its end without a fault.
 func (r Receipt) describe() string {
+	columns := len(r.spec.Columns)
+	switch r.spec.Format {
+	case format.XLSX:
+		return fmt.Sprintf("every row has values of the %d columns of the receipt, and every other byte of the workbook is what such rows make", columns)
+	case format.Parquet:
+		return fmt.Sprintf("every page has values of the %d columns of the receipt (compression %s), and its checksums, statistics and footers are theirs", columns, r.spec.Compression)
+	case format.CSV, format.JSONL:
+	}
 	text := string(r.spec.Format)
+	if r.spec.CSV.Encoding != csv.UTF8 {
+		text += " (" + string(r.spec.CSV.Encoding) + ")"
+	}
 	if r.spec.Compression != format.None {
 		text += " in " + string(r.spec.Compression)
 	}
-	return fmt.Sprintf("%s with the %d columns of the receipt", text, len(r.spec.Columns))
+	return fmt.Sprintf("every record parses as %s with the %d columns of the receipt", text, columns)
 }
 
 // checkItself compares the receipt with itself: a receipt that was changed in one place disagrees with another.

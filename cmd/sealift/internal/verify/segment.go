@@ -79,6 +79,15 @@ func (s *segmenter) Read(data []byte) (int, error) {
 	return n, err
 }
 
+// ReadAt is Read for formats that are read at random behind the stream; it sums nothing up.
+func (s *segmenter) ReadAt(data []byte, from int64) (int, error) {
+	n, err := s.File.ReadAt(data, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
 // drain reads what is left and returns the stream's own error.
 func (s *segmenter) drain() error {
 	if s.err != nil {

@@ -104,7 +104,7 @@ func (r Receipt) checkFile(report *Report, file format.File, index int, progress
 		return nil
 	}
 	report.scanned, report.Rows, report.rowsHash = true, totals.Rows, totals.RowsHash
-	report.check("content", true, "every record parses as %s", r.describe())
+	report.check("content", true, "%s", r.describe())
 	equal(report, "rows", totals.Rows, of.Rows)
 	if r.Many() {
 		sum, known := hashOf(of.Segments)

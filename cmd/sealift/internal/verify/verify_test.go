@@ -2,10 +2,12 @@ package verify_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -13,6 +15,7 @@ import (
 	"sealift/cmd/sealift/internal/verify"
 	"sealift/shared/checksum"
 	"sealift/shared/format"
+	"sealift/shared/format/csv"
 	"sealift/shared/pipeline"
 	"sealift/shared/row"
 	"sealift/shared/snapshot"
@@ -31,9 +34,17 @@ func described(name, compression string) (snapshot.Snapshot, format.Spec) {
 		Format: format.Name(name), Compression: format.Compression(compression), InvalidUTF8: format.Fail,
 		Columns: []row.Column{{Name: "id", Source: "id", Kind: row.Int64}, {Name: "名字", Source: "名字", Kind: row.String}},
 	}
-	if name == "csv" {
+	switch name {
+	case "xlsx":
+		snap.Format.Guard, spec.Guard = true, true
+	case "gb18030":
+		snap.Format.Type, spec.Format = "csv", format.CSV
+		snap.Format.Encoding, snap.Format.Unencodable = name, "fail"
+		spec.CSV.Encoding, spec.CSV.Unencodable = csv.GB18030, format.Fail
+		fallthrough
+	case "csv":
 		snap.Format.Delimiter, snap.Format.Quote, snap.Format.LineEnd, snap.Format.Header, snap.Format.Guard = ",", `"`, "\r\n", true, true
-		spec.CSV, spec.Guard = format.CSVOptions{Delimiter: ',', Quote: '"', LineEnd: "\r\n", Header: true}, true
+		spec.CSV.Delimiter, spec.CSV.Quote, spec.CSV.LineEnd, spec.CSV.Header, spec.Guard = ',', '"', "\r\n", true, true
 	}
 	return snap, spec
 }
@@ -60,9 +71,7 @@ func published(t *testing.T, name, compression string) (file []byte, receipt pip
 		}
 		of.Segments = append(of.Segments, segment)
 		file = append(file, part.Data...)
-		if err := joiner.Add(t.Context(), format.Piece{Number: s + 1, RawBytes: part.RawBytes, RawCRC32: part.RawCRC32}); err != nil {
-			t.Fatal(err)
-		}
+		add(t, joiner, s+1, segment.Offset, part)
 		of.Rows += part.Rows
 		hash += part.RowsHash
 		receipt.Fidelity["nulls"] += part.Counters.Nulls
@@ -77,10 +86,23 @@ func published(t *testing.T, name, compression string) (file []byte, receipt pip
 	return file, receipt
 }
 
+// add tells a joiner of the one part of a shard, whose number is from 1, and where it begins in the file.
+func add(t *testing.T, joiner format.Joiner, number int, offset int64, part format.Part) {
+	t.Helper()
+	piece := format.Piece{
+		Number: number, Offset: offset, Bytes: int64(len(part.Data)), Rows: part.Rows, RawBytes: part.RawBytes, RawCRC32: part.RawCRC32,
+		Fragment: part.Fragment, Parts: []int64{int64(len(part.Data))},
+		Read: func(_ context.Context, from, to int64) ([]byte, error) { return part.Data[from:to], nil },
+	}
+	if err := joiner.Add(t.Context(), piece); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // write makes the part of a shard; first says that a file begins with it.
 func write(t *testing.T, spec format.Spec, shard int, first bool) format.Part {
 	t.Helper()
-	w, err := format.NewPartWriter(spec, format.PartOptions{First: first})
+	w, err := format.NewPartWriter(spec, format.PartOptions{First: first, Shard: shard + 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +119,7 @@ func write(t *testing.T, spec format.Spec, shard int, first bool) format.Part {
 			t.Fatal(err)
 		}
 	}
-	part, err := w.Take(nil)
+	part, err := w.End()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +156,10 @@ func failed(report verify.Report) string {
 }
 
 func formats() [][2]string {
-	return [][2]string{{"csv", "none"}, {"csv", "gzip"}, {"csv", "zstd"}, {"jsonl", "none"}, {"jsonl", "gzip"}, {"jsonl", "zstd"}}
+	return [][2]string{
+		{"csv", "none"}, {"csv", "gzip"}, {"csv", "zstd"}, {"jsonl", "none"}, {"jsonl", "gzip"}, {"jsonl", "zstd"}, {"gb18030", "gzip"},
+		{"xlsx", "none"}, {"parquet", "zstd"}, {"parquet", "snappy"}, {"parquet", "none"},
+	}
 }
 
 func TestThePublishedFileIsRight(t *testing.T) {
@@ -148,6 +173,23 @@ func TestThePublishedFileIsRight(t *testing.T) {
 				t.Errorf("%+v", report)
 			}
 		})
+	}
+}
+
+func TestTheReportSaysWhatTheContentWasFoundToBe(t *testing.T) {
+	t.Parallel()
+	for f, want := range map[[2]string]string{
+		{"csv", "gzip"}:     "every record parses as csv in gzip with the 2 columns of the receipt",
+		{"gb18030", "none"}: "every record parses as csv (gb18030) with the 2 columns of the receipt",
+		{"jsonl", "none"}:   "every record parses as jsonl with the 2 columns of the receipt",
+		{"xlsx", "none"}:    "every row has values of the 2 columns of the receipt, and every other byte of the workbook is what such rows make",
+		{"parquet", "zstd"}: "every page has values of the 2 columns of the receipt (compression zstd), and its checksums, statistics and footers are theirs",
+	} {
+		file, receipt := published(t, f[0], f[1])
+		report := check(t, file, receipt)
+		if !report.OK || !slices.ContainsFunc(report.Checks, func(c verify.Check) bool { return c.Name == "content" && c.Detail == want }) {
+			t.Errorf("%v: %+v, want %q", f, report.Checks, want)
+		}
 	}
 }
 
@@ -249,6 +291,24 @@ func TestAFileThatCannotBeReadIsNoDifference(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAFileThatCannotBeReadAtRandomIsNoDifference(t *testing.T) {
+	t.Parallel()
+	file, receipt := published(t, "parquet", "zstd")
+	broken := errors.New("the disk is gone")
+	if _, err := understood(t, receipt).File(holed{bytes.NewReader(file), broken}, 0, nil); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+// holed is a file that can be read from its start only.
+type holed struct {
+	*bytes.Reader
+
+	err error
+}
+
+func (h holed) ReadAt([]byte, int64) (int, error) { return 0, h.err }
 
 // failing is a file whose bytes come from another reader.
 type failing struct {
