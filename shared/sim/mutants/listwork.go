@@ -147,7 +147,7 @@ func sweepMutants() []mutant {
 // fileMutants are mistakes in how pieces become files, and in what is written down about them.
 func fileMutants() []mutant {
 	return []mutant{
-		one("a source that was replaced is read on", plan, `if planned != "" && identity != planned {`, `if planned == "" && identity != planned {`),
+		one("a source that was replaced is read on", plan, `if planned != "" && identity != planned {`, `if planned != "" && identity == "" {`),
 		one("a source is looked at only before it is read", shard, `			if err := sameSource(ctx, from, s.query, s.job.SourceIdentity); err != nil {
 				return nil, err
 			}
