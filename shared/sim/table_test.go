@@ -23,7 +23,7 @@ const contract = `{
   },
   "consistency": {"kind": "cutoff", "promise": "The rows never change."},
   "columns": [{"name": "id", "kind": "int64"}, {"name": "note", "kind": "string"}],
-  "formats": ["csv", "jsonl", "xlsx"], "compressions": ["none", "gzip"],
+  "formats": ["csv", "jsonl", "xlsx", "parquet"], "compressions": ["none", "gzip"],
   "limits": {"span_days_max": 92, "rows_max": 1000000, "active_jobs_max": 5, "downloads_max": 5, "retention_days": 7, "shard_rows": 1000, "link_seconds_max": 300}
 }`
 
@@ -63,6 +63,7 @@ func shapes() []shape {
 		{name: "ten shards", shards: []int{5, 9, 1, 0, 14, 3, 22, 2, 8, 6}, format: csv, rare: 4},
 		{name: "many files", shards: []int{4, 30, 0, 20}, format: csv, layout: "files"},
 		{name: "workbook", shards: []int{9, 0, 12}, format: snapshot.FormatRequest{Type: "xlsx"}, rare: 4},
+		{name: "columns", shards: []int{30, 0, 2}, format: snapshot.FormatRequest{Type: "parquet"}, rare: 4},
 		{name: "packed", shards: []int{60, 4}, format: snapshot.FormatRequest{Type: "csv", Compression: "gzip"}, rare: 8},
 	}
 	begin := applied()
