@@ -60,3 +60,23 @@ func TestCombinationsThatDoNotExistAreRefusedInTheWordsOfTheFlags(t *testing.T) 
 		}
 	}
 }
+
+func TestTheFileHasTheNameThatWasAskedForEverywhere(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	const name = `订单,导出 "Q3".csv`
+	folder := s.path("files") + "/"
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	created := ana.ok(ask("--compression", "none", "--file-name", name, "--download", folder)...)
+	if !strings.Contains(created.stdout, folder+name) || len(read(t, folder+name)) == 0 {
+		t.Errorf("create says %s", created.stdout)
+	}
+	if got := ana.ok("export", "show", id(t, created)); !strings.Contains(got.stdout, name) {
+		t.Errorf("show says %s", got.stdout)
+	}
+	if got := ana.ok("export", "verify", folder+name, "--job", id(t, created)); !strings.Contains(got.stdout, name+" is the file of export") {
+		t.Errorf("verify says %s", got.stdout)
+	}
+}
