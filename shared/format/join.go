@@ -8,7 +8,9 @@ import (
 
 	"sealift/shared/checksum"
 	"sealift/shared/format/deflate"
+	"sealift/shared/format/parquet"
 	"sealift/shared/format/part"
+	"sealift/shared/limits"
 )
 
 // textJoiner is the part.Joiner of formats that are text: only gzip needs a trailer.
@@ -43,4 +45,14 @@ func (j *textJoiner) Suffix() ([]byte, error) {
 	suffix = binary.LittleEndian.AppendUint32(suffix, uint32(raw))
 	// RFC 1952 keeps the size modulo 2^32.
 	return binary.LittleEndian.AppendUint32(suffix, uint32(uint64(rawBytes))), nil
+}
+
+// FooterFits tells whether the footer of one file of about so many rows and shards may fit limits.FooterBytesMax. It is
+// asked before the work: false means that even half of the rows would not.
+func FooterFits(spec Spec, rows int64, shards int) bool {
+	if spec.Format != Parquet {
+		return true
+	}
+	groups := max(int64(shards), rows/limits.GroupRows)
+	return groups*int64(len(spec.Columns))*parquet.ChunkBytes <= 2*limits.FooterBytesMax
 }

@@ -61,6 +61,9 @@ type Config struct {
 // ContentType is the media type that is registered for Parquet files.
 const ContentType = "application/vnd.apache.parquet"
 
+// ChunkBytes is about what the footer says of one column of one row group.
+const ChunkBytes = 70
+
 // precision is how many digits a DECIMAL has; 38 is the most that readers agree on.
 const precision = 38
 
