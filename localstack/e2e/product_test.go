@@ -46,6 +46,7 @@ func TestProduct(t *testing.T) {
 		"the tenant's quota holds and comes back":                         proveQuota,
 		"a token that is not the issuer's opens nothing and is told why":  proveTokens,
 		"cancel and finish have one winner, a hundred times":              proveRace,
+		"an export of many files holds each row once across them":         proveFiles,
 		"a link gives one file, under its name, in ranges, a few times":   proveDownload,
 		"a revoked export stops its links and is deleted":                 proveRevoke,
 		"a link is decided on today's rights":                             proveRights,
