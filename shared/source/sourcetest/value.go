@@ -13,6 +13,7 @@ func valueCases() []testCase {
 		{"values of every kind are exact", exactValues},
 		{"timestamps carry the zone's offset over both clock changes", zones},
 		{"a column whose first rows are NULL keeps its place", nullsFirst},
+		{"a column that is always NULL keeps its place behind the others", alwaysNull},
 		{"text keys of every kind of character are compared as the source does", textKeys},
 		{"one column may be exported twice under different names", exportedTwice},
 	}
@@ -52,10 +53,11 @@ func exactValues(t *testing.T, f Fixture) {
 	table := orders()
 	values := map[row.Kind][]any{
 		row.String: {"00123", "1E5", "TRUE", "=1+2", "a\rb", "a\nb\r\n", `a"b`, "a,b", "a'b", " led and trailed ", "名字", "𠮷", "👨‍👩‍👧",
-			"e\u0301", "\u0001\u000b\u001f", "\uffff", `back\slash`, "%_", "tab\tbed", "\ufeffbom"},
+			"e\u0301", "\u0001\u000b\u001f", "\uffff", `back\slash`, "%_", "tab\tbed", "\ufeffbom", "0912", "+1", "-2+3",
+			"@SUM(1)", "\t=1", "＝1", "NULL", "null", "NaN", "1.50", "2026-01-01"},
 		row.Int64: {"9007199254740993", "352776136104522888", "-9223372036854775808", "9223372036854775807", "0", "-42"},
 		row.Decimal: {"0.00000035", "12345678901234567890.123456789", "0.30", "-1.5", "-0.01", "100", "0", "1000000000000000000000",
-			"12.500"},
+			"12.500", "12.34", "0.125", "-0.00000000000000000001"},
 		row.Float64: {"0.1", "-1.5", "1e+300", "5e-324", "123456789012345", "1e+15", "0.0001", "1e-05", "0.30000000000000004"},
 		row.Bool:    {"true", "false"},
 		row.Date:    {"2026-03-29", "0001-01-01", "9999-12-31", "2024-02-29", "1582-10-15"},
@@ -73,7 +75,7 @@ func exactValues(t *testing.T, f Fixture) {
 	f.Create(t, table)
 	var rows []Row
 	var want [][]string
-	for i := range 20 {
+	for i := range len(values[row.String]) {
 		r := Row{"acme", at(i), strconv.Itoa(i)}
 		text := []string{at(i), strconv.Itoa(i)}
 		for _, kind := range row.Kinds() {
@@ -156,6 +158,22 @@ func nullsFirst(t *testing.T, f Fixture) {
 	values[11] = "1.50"
 	stored, want := held(f, row.Decimal, values)
 	wantColumn(t, readColumn(t, f, row.Decimal, "UTC", stored...), want...)
+}
+
+func alwaysNull(t *testing.T, f Fixture) {
+	table := orders(Column{Name: "note", Kind: row.String, Null: true}, Column{Name: "gone", Kind: row.Date, Null: true})
+	f.Create(t, table)
+	var rows []Row
+	var want [][]string
+	for i := range 12 {
+		r, text := Row{"acme", at(i), strconv.Itoa(i), nil, nil}, []string{at(i), strconv.Itoa(i), "NULL", "NULL"}
+		if i >= 10 {
+			r[3], text[2] = "", ""
+		}
+		rows, want = append(rows, r), append(want, text)
+	}
+	f.Insert(t, table, rows)
+	wantRows(t, readRange(t, open(t, f), table.query(), row.Range{}, limitRows(5)), want)
 }
 
 func textKeys(t *testing.T, f Fixture) {

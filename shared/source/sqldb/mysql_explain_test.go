@@ -18,15 +18,15 @@ func TestMySQLReadsSeekInTheKeyIndex(t *testing.T) {
 		{"case-blind text", "varchar(20)", "bigint NOT NULL", ""}, {"bytes", "varchar(20) COLLATE utf8mb4_nopad_bin", "bigint NOT NULL", ""},
 		{"one byte a letter", "varchar(20) CHARACTER SET latin1", "bigint NOT NULL", ""}, {"padded", "char(8)", "bigint NOT NULL", ""},
 		{"enum", "enum('acme', 'other')", "bigint NOT NULL", ""}, {"the primary key behind the index", "varchar(20)", "bigint NOT NULL PRIMARY KEY", "id"},
+		{"the primary key itself", "varchar(20)", "bigint NOT NULL", "all"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			key := "(tenant, created_at, id)"
-			if c.primary != "" {
-				key = "(tenant, created_at)"
-			}
+			key := map[string]string{
+				"": "KEY orders_key (tenant, created_at, id)", "id": "KEY orders_key (tenant, created_at)", "all": "PRIMARY KEY (tenant, created_at, id)",
+			}[c.primary]
 			dsn := server.Schema(t)
-			mytest.Exec(t, dsn, "CREATE TABLE orders (tenant "+c.tenant+" NOT NULL, created_at timestamp NOT NULL, id "+c.id+", note text, KEY orders_tenant (tenant), KEY orders_key "+key+")",
+			mytest.Exec(t, dsn, "CREATE TABLE orders (tenant "+c.tenant+" NOT NULL, created_at timestamp NOT NULL, id "+c.id+", note text, KEY orders_tenant (tenant), "+key+")",
 				"INSERT INTO orders SELECT 'acme', timestamp'2026-01-01 00:00:00' + interval seq minute, seq, 'x' FROM seq_1_to_50000", "ANALYZE TABLE orders")
 			opened, err := Open(context.Background(), dsn)
 			if err != nil {
@@ -37,6 +37,9 @@ func TestMySQLReadsSeekInTheKeyIndex(t *testing.T) {
 			q := keyedQuery()
 			if err := s.prepareQuery(context.Background(), &q); err != nil {
 				t.Fatal(err)
+			}
+			if want := map[bool]string{true: "PRIMARY", false: "orders_key"}[c.primary == "all"]; s.table.index != want {
+				t.Fatalf("the index is %s, want %s", s.table.index, want)
 			}
 			for name, statements := range reads(t, s, &q, func(sc scope) []scope { return []scope{sc} }) {
 				mysqlSeeks(t, s, &q, name, statements[0])
@@ -49,11 +52,11 @@ func mysqlSeeks(t *testing.T, s *mysqlSource, q *row.Query, name string, st stat
 	t.Helper()
 	ctx := context.Background()
 	explain := st
-	explain.text = "EXPLAIN " + st.text
+	explain.text = "EXPLAIN FORMAT=TRADITIONAL " + st.text
 	lines := 0
 	if err := s.names(ctx, q, explain, func(values map[string]string) {
 		lines++
-		if values["key"] != "orders_key" || values["type"] != "range" || strings.Contains(values["extra"], "filesort") || strings.Contains(values["extra"], "temporary") {
+		if values["key"] != s.table.index || values["type"] != "range" || strings.Contains(values["extra"], "filesort") || strings.Contains(values["extra"], "temporary") {
 			t.Errorf("%s isn't one search of the key index: %v\n%s", name, values, finish(st))
 		}
 	}); err != nil || lines != 1 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/heap"
 	"context"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ const (
 	halvesMax = 1 << 14
 	// middlesMax bounds the values that are tried inside one piece.
 	middlesMax = 80
+	// scaleRowsMin is the shortest range on which estimates are measured.
+	scaleRowsMin = 1 << 8
 )
 
 // halver cuts one set: it halves the piece with the most rows until all are small.
@@ -88,11 +91,50 @@ func (h *halver) cuts(ctx context.Context, first, last row.Key) ([]cut, error) {
 		}
 		count += len(parts)
 	}
+	scales, err := h.scales(ctx, first, last)
+	if err != nil {
+		return nil, err
+	}
 	var cuts []cut
 	for p := head; p != nil; p = p.next {
-		cuts = append(cuts, cut{key: p.first, rows: max(1, int64(p.rows))})
+		cuts = append(cuts, cut{key: p.first, rows: max(1, int64(scaled(p.rows, scales)))})
 	}
 	return cuts, nil
+}
+
+// scale is an estimate of a range and how many rows the range really has.
+type scale struct{ estimate, rows float64 }
+
+// scales measures the server's estimates on the set's first rows: InnoDB doubles those of ranges that it hasn't read
+// whole, so that shards of one size would be half of it.
+func (h *halver) scales(ctx context.Context, first, last row.Key) ([]scale, error) {
+	var scales []scale
+	p := &piece{first: first, last: last}
+	for rows := walkRows; rows >= scaleRowsMin; rows /= 4 {
+		end, err := h.step(ctx, p, rows)
+		if err != nil {
+			return nil, err
+		}
+		estimate, err := h.source.estimate(ctx, h.query, (&piece{first: first, end: end}).scope())
+		if err != nil {
+			return nil, err
+		}
+		if estimate > 0 {
+			scales = append(scales, scale{estimate: estimate, rows: float64(rows)})
+		}
+	}
+	return scales, nil
+}
+
+// scaled corrects an estimate as the nearest of the measured ones has to be.
+func scaled(estimate float64, scales []scale) float64 {
+	nearest, distance := 1.0, math.Inf(1)
+	for _, s := range scales {
+		if d := math.Abs(math.Log(max(1, estimate) / s.estimate)); d < distance {
+			nearest, distance = s.rows/s.estimate, d
+		}
+	}
+	return estimate * nearest
 }
 
 // scope is the piece's rows.
@@ -171,22 +213,26 @@ func (h *halver) inside(ctx context.Context, p *piece) (row.Key, error) {
 // walked finds a key by walking a piece's index entries as far as a piece should reach, for text that has no middle. When
 // that is the piece's last key, there are no more rows than were walked.
 func (h *halver) walked(ctx context.Context, p *piece) (row.Key, error) {
-	steps := max(1, int(h.size))
-	st, err := selectKeyset(h.source, h.query, keyFields(h.query), false, steps+1, p.scope())
-	if err != nil {
-		return nil, err
-	}
-	st.text = "SELECT * FROM (" + st.text + ") AS w ORDER BY " + descending(len(h.query.Key)) + " LIMIT 1"
-	var key row.Key
-	err = h.source.query(ctx, h.query, st, func(values [][]byte) error {
-		key, err = h.source.readKey(h.query, values)
-		return err
-	})
+	key, err := h.step(ctx, p, max(1, int(h.size)))
 	if err != nil || slices.Equal(key, p.first) || slices.Equal(key, p.last) {
 		p.rows = min(p.rows, h.size)
 		return nil, err
 	}
 	return key, nil
+}
+
+// step is the key so many rows behind the piece's first, or the last one before the piece's end.
+func (h *halver) step(ctx context.Context, p *piece, rows int) (key row.Key, err error) {
+	st, err := selectKeyset(h.source, h.query, keyFields(h.query), false, rows+1, p.scope())
+	if err != nil {
+		return nil, err
+	}
+	st.text = "SELECT * FROM (" + st.text + ") AS w ORDER BY " + descending(len(h.query.Key)) + " LIMIT 1"
+	err = h.source.query(ctx, h.query, st, func(values [][]byte) error {
+		key, err = h.source.readKey(h.query, values)
+		return err
+	})
+	return key, err
 }
 
 // middleOf is a value between two, which need not exist in the table; ok is false when none is known.

@@ -113,7 +113,7 @@ func (s *mysqlSource) estimate(ctx context.Context, q *row.Query, sc scope) (flo
 	if err != nil {
 		return 0, err
 	}
-	st.text = "EXPLAIN " + st.text
+	st.text = "EXPLAIN FORMAT=TRADITIONAL " + st.text
 	rows := 1.0
 	err = s.names(ctx, q, st, func(values map[string]string) {
 		// A view may join tables; a line without rows is a range that can't hold any.

@@ -231,7 +231,7 @@ func TestOpenRefusesWithoutRepeatingTheString(t *testing.T) {
 		"sqlite://host/secret.db":              "source_dsn_invalid",
 		"sqlite:///secret.db?mode=rw":          "source_dsn_invalid",
 		"sqlite::memory:":                      "source_dsn_invalid",
-		"mysql://u:secret@h/d":                 "source_dsn_invalid",
+		"oracle://u:secret@h/d":                "source_dsn_invalid",
 		"postgres://u:secret@h:port/d":         "source_dsn_invalid",
 		"postgres://u:secret@h/%zz":            "source_dsn_invalid",
 		"postgres://u:secret@127.0.0.1:1/d":    "source_unavailable",
