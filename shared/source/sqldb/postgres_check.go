@@ -117,13 +117,13 @@ func (t *postgresTable) check(q *row.Query) error {
 			"table", onceEach(denied), q.Table)
 	}
 	// The tenant is compared in the column's own type, whatever that is.
-	for _, column := range sources(q)[1:] {
+	for i, column := range sources(q)[1:] {
 		have := t.columns[column.Source]
 		if column.Unit != "" {
 			return queryInvalid("column %s of table %s declares unit %s, which is for whole numbers in a SQLite file, and has type %s; remove "+
 				"the unit, and export whole numbers from a view that casts them, as with to_timestamp", column.Source, q.Table, column.Unit, have.String())
 		}
-		if !have.gives(column.Kind) {
+		if !have.gives(column.Kind) || i < len(q.Key) && column.Kind == row.String && have.spelled() {
 			return mistyped(q, column, have.String(), typesGiving(column.Kind))
 		}
 	}

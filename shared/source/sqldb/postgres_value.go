@@ -55,7 +55,7 @@ func appendPostgres(dst, text []byte, kind row.Kind, z *zone) ([]byte, fault) {
 type postgresType struct {
 	oid      uint32
 	name     string
-	category byte // pg_type.typcategory: S string, E enum, ...
+	category byte // pg_type.typcategory: S string, E enum, A array, R range, G geometry, ...
 }
 
 // String is the type's name.
@@ -71,6 +71,8 @@ const (
 	oidText        = 25
 	oidJSON        = 114
 	oidXML         = 142
+	oidMoney       = 790
+	oidInterval    = 1186
 	oidFloat4      = 700
 	oidFloat8      = 701
 	oidCIDR        = 650
@@ -91,8 +93,9 @@ const (
 	oidJSONB       = 3802
 )
 
-// gives reports whether the type's text is exact for kind. money isn't among them, since its text depends on the
-// server's locale, and timestamp without zone names no instant.
+// gives reports whether the type's text is exact for kind. What no other kind fits is given as a string: arrays, ranges,
+// geometry and intervals in the server's spelling, which the session fixes, money in the database's own lc_monetary, and a
+// numeric with NaN and Infinity. timestamp without zone names no instant.
 func (t postgresType) gives(kind row.Kind) bool {
 	switch kind {
 	case row.String:
@@ -101,7 +104,7 @@ func (t postgresType) gives(kind row.Kind) bool {
 			oidTimetz, oidBit, oidVarbit, oidUUID:
 			return true
 		}
-		return t.category == 'S' || t.category == 'E'
+		return t.category == 'S' || t.category == 'E' || t.spelled()
 	case row.Int64:
 		return t.oid == oidInt2 || t.oid == oidInt4 || t.oid == oidInt8
 	case row.Decimal:
@@ -124,11 +127,21 @@ func (t postgresType) gives(kind row.Kind) bool {
 	return false
 }
 
+// spelled reports whether a string is the type's text for want of a better kind. Different texts of such types may be
+// equal, as 24:00:00 and 1 day are, so that none orders a key.
+func (t postgresType) spelled() bool {
+	switch t.oid {
+	case oidMoney, oidInterval, oidNumeric:
+		return true
+	}
+	return t.category == 'A' || t.category == 'R' || t.category == 'G'
+}
+
 // typesGiving names the types for kind.
 func typesGiving(kind row.Kind) string {
 	switch kind {
 	case row.String:
-		return "text, varchar, char, enums, uuid, integers, json, xml, inet, time, bit"
+		return "text, varchar, char, enums, uuid, integers, numeric, json, xml, inet, time, interval, bit, money, arrays, ranges"
 	case row.Int64:
 		return "smallint, integer, bigint"
 	case row.Decimal:

@@ -30,8 +30,16 @@ func typesBecomeKinds(t *testing.T, server *pgtest.Server) {
 		{row.String, "'x'::varchar(3)", "x"}, {row.String, "'x'::char(3)", "x  "}, {row.String, "'x'::name", "x"},
 		{row.String, "'00000000-0000-0000-0000-00000000000A'::uuid", "00000000-0000-0000-0000-00000000000a"}, {row.String, "7::int", "7"},
 		{row.String, "'10.0.0.1/8'::inet", "10.0.0.1/8"}, {row.String, "'12:30:00.5'::time", "12:30:00.5"}, {row.String, "b'101'", "101"},
-		{row.String, "1.5::float8", ""}, {row.String, "12.5::money", ""}, {row.String, "now()", ""}, {row.String, "'{a}'::text[]", ""},
-		{row.String, "interval '1 day'", ""}, {row.String, "point '(1,2)'", ""}, {row.String, "'x'::bytea", ""}, {row.String, "true", ""},
+		{row.String, "1.5::float8", ""}, {row.String, "12.5::money", "$12.50"}, {row.String, "now()", ""}, {row.String, `'{a,NULL,"b,c",""}'::text[]`, `{a,NULL,"b,c",""}`},
+		{row.String, "'{{1,2},{3,4}}'::int[]", "{{1,2},{3,4}}"}, {row.String, "'{0.1}'::real[]", "{0.1}"}, {row.String, "array[timestamptz '2026-01-01 08:00+08']", `{"2026-01-01 00:00:00+00"}`},
+		{row.String, "interval '1 year -2 days 3.5 seconds'", "P1Y-2DT3.5S"}, {row.String, "interval '24 hours'", "PT24H"}, {row.String, "point '(1,0.1)'", "(1,0.1)"},
+		{row.String, "int4range(1, 5)", "[1,5)"}, {row.String, "'NaN'::numeric", "NaN"}, {row.String, "'-Infinity'::numeric", "-Infinity"}, {row.String, "7.50::numeric", "7.50"},
+		{row.String, "row(1, 'x')::pair", ""}, {row.String, "'Ab'::citext", "Ab"}, {row.String, "'b'::letter", "b"}, {row.String, "'x'::small", "x"}, {row.Int64, "7::counted", "7"},
+		{row.String, "'::1/64'::inet", "::1/64"}, {row.String, "'10.0.0.0/8'::cidr", "10.0.0.0/8"}, {row.String, "'08:00:2b:01:02:03'::macaddr", "08:00:2b:01:02:03"}, {row.String, "'12:30:00+05:30'::timetz", "12:30:00+05:30"},
+		{row.Date, "date '0001-01-01'", "0001-01-01"}, {row.Date, "date '9999-12-31'", "9999-12-31"}, {row.Timestamp, "timestamptz '0001-01-01 00:00Z'", "0001-01-01T00:00:00Z"},
+		{row.DateTime, "timestamp '9999-12-31 23:59:59.999999'", "9999-12-31T23:59:59.999999"}, {row.Decimal, "'12345678901234567890.123456789'::numeric", "12345678901234567890.123456789"},
+		{row.Decimal, "1e-20::numeric(30,25)", "0.0000000000000000000100000"}, {row.Decimal, "1e30::numeric", "1000000000000000000000000000000"}, {row.Decimal, "0.1 + 0.2", "0.3"},
+		{row.Float64, "'Infinity'::real", "Infinity"}, {row.String, "'x'::bytea", ""}, {row.String, "true", ""},
 		{row.Int64, "7::smallint", "7"}, {row.Int64, "(-9223372036854775808)::bigint", "-9223372036854775808"},
 		{row.Int64, "7.0", ""}, {row.Int64, "'7'::text", ""}, {row.Decimal, "7::int", "7"}, {row.Decimal, "12.50::numeric(12,3)", "12.500"},
 		{row.Decimal, "0.1::float8", ""}, {row.Decimal, "12.5::money", ""}, {row.Float64, "0.1::real", "0.1"}, {row.Float64, "0.1::float8", "0.1"},
@@ -43,6 +51,8 @@ func typesBecomeKinds(t *testing.T, server *pgtest.Server) {
 		{row.JSON, "'{}'::text", ""}, {row.Bytes, "'\\x00ff'::bytea", "\x00\xff"}, {row.Bytes, "'x'::text", ""},
 	} {
 		dsn := server.Schema(t)
+		pgtest.Exec(t, dsn, "CREATE EXTENSION IF NOT EXISTS citext SCHEMA public", "CREATE TYPE letter AS ENUM ('b', 'a')", "CREATE TYPE pair AS (a int, b text)",
+			"CREATE DOMAIN small AS varchar(3)", "CREATE DOMAIN counted AS bigint CHECK (value > 0)")
 		oneValue(t, dsn, c.expression)
 		src := open(t, dsn)
 		q := valueQuery(c.kind)
@@ -98,6 +108,8 @@ func checksTable(t *testing.T, server *pgtest.Server) {
 		{"partial index", []string{"CREATE TABLE t " + columns, "CREATE INDEX ON t (id) WHERE id > 3"}, "id", "source_key_not_indexed"},
 		{"hash index", []string{"CREATE TABLE t " + columns, "CREATE INDEX ON t USING hash (id)"}, "id", "source_key_not_indexed"},
 		{"only included", []string{"CREATE TABLE t " + columns, "CREATE INDEX ON t (tenant) INCLUDE (id)"}, "id", "source_key_not_indexed"},
+		{"an interval, whose texts may be equal", []string{"CREATE TABLE t (tenant text NOT NULL, span interval PRIMARY KEY, note text)"}, "span", "source_schema_changed"},
+		{"a numeric as text", []string{"CREATE TABLE t (tenant text NOT NULL, price numeric PRIMARY KEY, note text)"}, "price", "source_schema_changed"},
 		{"nullable key", []string{"CREATE TABLE t " + columns, "CREATE INDEX ON t (tenant, note)"}, "note", "source_key_nullable"},
 		{"case-blind key", []string{"CREATE TABLE t " + columns, "CREATE INDEX ON t (tenant, sku)"}, "sku", "source_key_collation"},
 		{"partitioned", []string{"CREATE TABLE t " + columns + " PARTITION BY RANGE (id)", "CREATE TABLE p PARTITION OF t DEFAULT",
