@@ -30,7 +30,7 @@ func connect(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	address, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if address = strings.TrimSpace(address); address == "" {
-		return fmt.Errorf("%w: the standard input has no address (%w); send one line, as in postgres://reader@db/shop or sqlite:///absolute/path.db", errUsage, err)
+		return fmt.Errorf("%w: the standard input has no address (%w); send one line, as in postgres://reader@db/shop, mysql://reader@db/shop or sqlite:///absolute/path.db", errUsage, err)
 	}
 	if err := connection.Put(ctx, cloud.AWSConfig(*endpoint, *region), *stackName, *name, address); err != nil {
 		return err
