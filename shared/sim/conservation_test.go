@@ -132,6 +132,10 @@ func (l *life) conserveFile(file pipeline.ReceiptFile, data []byte) {
 			crc64 = crc64.Combine(checksum.CRC64(parsed(s.CRC64)), s.Bytes)
 		}
 	}
+	if int64(len(data)) < size {
+		l.breaks("a file has %d bytes, its segments have %d", len(data), size)
+		return
+	}
 	tail := data[size:]
 	object, _, err := l.world.Store.Stat(context.Background(), l.fileKey(file))
 	if err != nil {
