@@ -120,7 +120,7 @@ func (r Receipt) checkManifest(report *Report, path string) error {
 	var have pipeline.Manifest
 	same := json.Unmarshal(text, &have) == nil && slices.Equal(have.Files, want.Files) &&
 		have.Schema == want.Schema && have.Job == want.Job && have.Rows == want.Rows && have.Bytes == want.Bytes
-	report.check("manifest", same, "%s the %d files of the receipt", either(same, "lists", "does not list"), len(want.Files))
+	report.check("manifest", same, "%s what the receipt does (number of files: %d)", either(same, "lists", "does not list"), len(want.Files))
 	return nil
 }
 

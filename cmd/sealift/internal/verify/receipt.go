@@ -140,7 +140,7 @@ func (r Receipt) checkItself(report *Report) {
 		report.check("totals of the receipt", totals, "%d rows, %d bytes, %s those of its file", r.receipt.Rows, r.receipt.Bytes, either(totals, "which are", "which are not"))
 		return
 	}
-	report.check("totals of the receipt", totals, "%d rows, %d bytes, %s those of its %d files", r.receipt.Rows, r.receipt.Bytes,
+	report.check("totals of the receipt", totals, "%d rows, %d bytes, %s those of its files, of which there are %d", r.receipt.Rows, r.receipt.Bytes,
 		either(totals, "which are", "which are not"), len(r.receipt.Files))
 	report.check("rows of each file", t.odd == "", "%s", either(t.odd == "", "the segments of every file add up to it", "the segments of "+t.odd+" don't add up to it"))
 }
