@@ -87,12 +87,16 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	return wakeShards(context.WithoutCancel(ctx), p.Ledger, p.Queue, j)
 }
 
-// shardRows is how many rows a shard should have. A workbook's shards are its worksheets: fewer are better than many.
+// shardRows is how many rows a shard should have. In one workbook the shards are its worksheets: fewer are better than
+// many. In many workbooks a shard is one of them, with one worksheet.
 func shardRows(snap snapshot.Snapshot, d definition.Definition) int64 {
-	if format.Name(snap.Format.Type) == format.XLSX {
-		return limits.SheetShardRows
+	switch {
+	case format.Name(snap.Format.Type) != format.XLSX:
+		return d.Limits.ShardRows
+	case snap.Layout == snapshot.LayoutFiles:
+		return min(d.Limits.ShardRows, limits.SheetShardRows)
 	}
-	return d.Limits.ShardRows
+	return limits.SheetShardRows
 }
 
 // sameSource refuses to go on when the table or a column of it is not the very thing any more that was planned: a job
