@@ -30,7 +30,7 @@ func run(ctx context.Context, opt options, progress io.Writer) (r *report, err e
 	defer l.end()
 	t := &table{rows: int64(opt.rows), dir: dir, tools: filepath.Join(root, ".tools")}
 	say("Starting PostgreSQL and making a table of %d rows …", opt.rows)
-	if err := l.live(func() { t.dsn = pgtest.Start(l).DSN() }); err != nil {
+	if err := l.live(func() { t.dsn = pgtest.Start(l).DSN() }); err != nil { //nolint:contextcheck // the tests' server bounds its own start
 		return nil, err
 	}
 	if t.server, err = childNamed("postgres"); err != nil {
