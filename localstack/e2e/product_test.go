@@ -5,10 +5,11 @@ import (
 	"os"
 	"testing"
 
+	"sealift/shared/source/mytest"
 	"sealift/shared/source/pgtest"
 )
 
-// shared is one cloud and one PostgreSQL server for all proofs that leave both well. Every proof has tenants,
+// shared is one cloud and a server of each kind for all proofs that leave both well. Every proof has tenants,
 // definitions and tables of its own, or the common ones.
 type shared struct {
 	*world
@@ -16,6 +17,7 @@ type shared struct {
 	list   []order
 	lite   string
 	pg     string
+	maria  string
 }
 
 // TestMain lets more tests run at a time than there are processors: they wait for leases far more than they compute.
@@ -35,11 +37,15 @@ func TestProduct(t *testing.T) {
 	s.lite, s.pg = sqlite(t, s.list), postgres(t, s.server, s.list)
 	s.connect(t, "lite", s.lite)
 	s.connect(t, "pg", s.pg)
+	s.maria = mariadb(t, mytest.Start(t), s.list)
+	s.connect(t, "maria", s.maria)
 	s.define(t, definition("lite", "lite", map[string]any{"shard_rows": 2_000, "active_jobs_max": 60}))
 	s.define(t, definition("pg", "pg", map[string]any{"shard_rows": 2_000, "active_jobs_max": 60}))
+	s.define(t, definition("maria", "maria", map[string]any{"shard_rows": 2_000, "active_jobs_max": 60}))
 	for name, proof := range map[string]func(*testing.T, *shared){
 		"a file holds exactly the tenant's rows in their order":           proveEquality,
 		"an export from PostgreSQL equals psql's copy":                    proveCopy,
+		"every format holds what every source has":                        proveFormats,
 		"an export of others is no export to strangers":                   proveStrangers,
 		"fifty creates with one key are one export":                       proveOneKey,
 		"a bad request is told its field and what is allowed":             proveRefusals,

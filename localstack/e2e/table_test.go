@@ -6,13 +6,10 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver that writes the tests' tables
-
-	"sealift/shared/source/pgtest"
 )
 
 const (
@@ -129,41 +126,6 @@ func sqlite(t *testing.T, list []order) string {
 	return "sqlite://" + path
 }
 
-// postgres writes the orders into a new schema of the server and returns its address.
-func postgres(t *testing.T, server *pgtest.Server, list []order) string {
-	t.Helper()
-	dsn := server.Schema(t)
-	literal := func(value any) string {
-		switch v := value.(type) {
-		case nil:
-			return "NULL"
-		case string:
-			return "'" + strings.ReplaceAll(v, "'", "''") + "'"
-		default:
-			return fmt.Sprint(v)
-		}
-	}
-	var insert strings.Builder
-	for i, o := range list {
-		separator := ",("
-		if i == 0 {
-			separator = "INSERT INTO orders VALUES ("
-		}
-		insert.WriteString(separator)
-		for k, value := range o.values() {
-			if k > 0 {
-				insert.WriteByte(',')
-			}
-			insert.WriteString(literal(value))
-		}
-		insert.WriteByte(')')
-	}
-	pgtest.Exec(t, dsn, `CREATE TABLE orders (id bigint PRIMARY KEY, tenant_id text NOT NULL, code text NOT NULL, placed_at timestamptz NOT NULL,
-		day date NOT NULL, amount numeric(20,2) NOT NULL, big bigint NOT NULL, weight double precision NOT NULL, gift boolean NOT NULL, note text)`,
-		insert.String(), "CREATE INDEX ON orders (tenant_id, placed_at, id)", "ANALYZE orders")
-	return dsn
-}
-
 // definition is the contract of a table of orders; limits are the definition's own.
 func definition(name, connection string, limits map[string]any) map[string]any {
 	var list []map[string]any
@@ -175,7 +137,7 @@ func definition(name, connection string, limits map[string]any) map[string]any {
 		list = append(list, map[string]any{"name": column, "kind": kinds()[column], "filter": filter})
 	}
 	return map[string]any{
-		"name": name, "keep_formulas": true, "columns": list, "limits": limits,
+		"name": name, "keep_formulas": true, "columns": list, "limits": limits, "formats": []string{"csv", "jsonl", "xlsx", "parquet"},
 		"consistency": map[string]any{"kind": "cutoff", "promise": "orders placed before the cutoff, as they are when they are read"},
 		"source": map[string]any{
 			"connection": connection, "table": "orders",
