@@ -24,7 +24,7 @@ func CompressionsOf(format string) []string {
 }
 
 // CompressionsFor lists what a request may choose for the format, the default first: what the definition allows and the
-// format can have, in the definition's order. Where that is nothing, the format's default is all there is. It is empty
+// format can have, in the definition's order, but with none last for Parquet. Where that is nothing, the format's default is all there is. It is empty
 // for a format that the definition doesn't offer.
 func (d Definition) CompressionsFor(format string) []string {
 	if !slices.Contains(d.Formats, format) {
@@ -39,6 +39,12 @@ func (d Definition) CompressionsFor(format string) []string {
 	}
 	if len(allowed) == 0 {
 		return can[:min(len(can), 1)]
+	}
+	if format == "parquet" {
+		// A list made for text may go on with none after gzip, which nobody means for a columnar file.
+		if at := slices.Index(allowed, "none"); at >= 0 {
+			allowed = append(slices.Delete(allowed, at, at+1), "none")
+		}
 	}
 	return allowed
 }

@@ -26,6 +26,8 @@ func TestACompressionIsTheFirstThatTheFormatCanHave(t *testing.T) {
 		{"nothing that only another format has", all, `"snappy", "gzip", "none"`, "jsonl", []string{"gzip", "none"}},
 		{"a workbook has none", all, `"gzip", "zstd"`, "xlsx", []string{"none"}},
 		{"parquet as listed", all, `"gzip", "snappy", "zstd"`, "parquet", []string{"snappy", "zstd"}},
+		{"none comes last for parquet", all, `"gzip", "none", "zstd"`, "parquet", []string{"zstd", "none"}},
+		{"and may be all", all, `"none"`, "parquet", []string{"none"}},
 		{"parquet when nothing listed fits", all, `"gzip"`, "parquet", []string{"zstd"}},
 		{"once each", all, `"gzip", "gzip"`, "csv", []string{"gzip"}},
 		{"a format that isn't offered", `"csv"`, `"gzip"`, "parquet", nil},

@@ -50,7 +50,7 @@ func TestCombinationsThatDoNotExistAreRefusedInTheWordsOfTheFlags(t *testing.T) 
 	_, ana := withOrders(t)
 	for want, flags := range map[string][]string{
 		`--compression is "gzip"; xlsx allows only none, for it is compressed inside`:            {"--format", "xlsx", "--compression", "gzip"},
-		`--compression is "gzip"; definition orders allows zstd, none, snappy for parquet`:       {"--format", "parquet", "--compression", "gzip"},
+		`--compression is "gzip"; definition orders allows zstd, snappy, none for parquet`:       {"--format", "parquet", "--compression", "gzip"},
 		`--bom is true; a byte order mark is for utf-8`:                                          {"--encoding", "gb18030", "--bom"},
 		`--delimiter is a vertical bar, which is part of characters in gb18030; allowed with it`: {"--encoding", "gb18030", "--delimiter", "pipe"},
 		`--encoding is for csv; xlsx has no such option`:                                         {"--format", "xlsx", "--encoding", "gb18030"},
