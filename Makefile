@@ -32,6 +32,7 @@ lint: ## Check style, layers and house rules.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
 	@.tools/bin/golangci-lint run ./...
 	@cd localstack && ../.tools/bin/golangci-lint run --config ../.golangci.yml ./...
+	@cd bench && ../.tools/bin/golangci-lint run --config ../.golangci.yml ./...
 
 check: ## Check template.yaml: cfn-lint, which runs the SAM transform.
 	@infra/setup.sh lint
@@ -40,9 +41,10 @@ check: ## Check template.yaml: cfn-lint, which runs the SAM transform.
 
 test: build ## Run every test, installing what they need when it is missing.
 	@infra/setup.sh tests
-	@go vet ./... && (cd localstack && go vet ./...)
+	@go vet ./... && (cd localstack && go vet ./...) && (cd bench && go vet ./...)
 	@go test ./...
 	@cd localstack && go test ./...
+	@cd bench && go test ./...
 
 race: build ## Run every test under the race detector.
 	@infra/setup.sh tests
@@ -86,7 +88,8 @@ demo: build ## Run one export of ROWS=1000000 rows, whole, on the embedded cloud
 up: build ## Run the embedded cloud with the demo's data until Ctrl-C; the API is at http://127.0.0.1:4000.
 	@bin/localstack up --rows $(ROWS)
 
-ci: lint check test ## What continuous integration runs.
+ci: lint check test ## What continuous integration runs: lint, checks, every test, 100,000 simulated exports, the demo.
+	@$(MAKE) --no-print-directory sim N=100000
 	@$(MAKE) --no-print-directory demo ROWS=200000
 
 clean: ## Remove what was built and the embedded cloud's data.
