@@ -94,7 +94,7 @@ func TestTheSpecTakesFromTheSnapshotWhatItsFormatUses(t *testing.T) {
 			return s.XLSX.LongText == xlsx.LongTruncate && s.XLSX.Widths[0] == 20 && s.XLSX.Widths[1] == 0 && s.XLSX.AsText[0] && !s.XLSX.AsText[1]
 		}},
 		{snapshot.FormatRequest{Type: "parquet"}, []int{-1, 2, -1}, func(s format.Spec) bool {
-			return s.Compression == format.None && s.XLSX.Widths == nil
+			return s.Compression == format.Zstd && s.XLSX.Widths == nil
 		}},
 	} {
 		snap, err := frozenAs(t, c.asked, false)
