@@ -23,7 +23,8 @@
 // Pages are of version 1, in PLAIN or, for bytes, RLE_DICTIONARY encoding, with a checksum: what every reader reads. A
 // dictionary is given up for the rest of its row group when it grows past its bound. Column chunks have the count of
 // NULLs and the least and the greatest value; those of long texts and bytes are cut to bounds that are not exact, as
-// the format allows.
+// the format allows. A chunk with a NaN has no least and no greatest value, for readers differ in where NaN belongs; a
+// zero is negative as the least and positive as the greatest value.
 //
 // The hash of a row is the XXH64 of its values one after the other: 0 for a NULL; else 1 and the value as the file holds
 // it, integers and floats as little-endian bytes, a Bool as one byte, a DECIMAL as its 16 big-endian bytes, bytes after

@@ -12,8 +12,8 @@ const boundBytesMax = 32
 // statistics gather the least and the greatest value of a chunk.
 type statistics struct {
 	nulls int64
-	// some tells that a value was seen that has a place in the order; a NaN has none.
-	some      bool
+	// some tells that a value was seen that has a place in the order. A NaN has none, and nan tells that one was seen.
+	some, nan bool
 	low, high cell
 	// lowText and highText begin as the least and the greatest text do; whole tells that it ends there too.
 	lowText, highText prefix
@@ -41,6 +41,7 @@ func (s *statistics) add(stored storage, c *cell) {
 		return
 	case storedDouble:
 		if math.IsNaN(math.Float64frombits(c.low)) {
+			s.nan = true
 			return
 		}
 	case storedBool, storedInt32, storedInt64, storedFixed:
@@ -97,10 +98,11 @@ func (s *statistics) addText(text []byte) {
 }
 
 // bounds are the least and the greatest value, or bounds of them, as a footer has them. utf8 tells that they must be
-// text.
+// text. A chunk with a NaN has none: the format leaves NaN out of bounds, but some readers order it above every number
+// and others take the bounds as true of every value, and both would pass over rows.
 func (s *statistics) bounds(stored storage, utf8 bool) bounds {
-	b := bounds{known: s.some, lowExact: true, highExact: true}
-	if !s.some {
+	b := bounds{known: s.some && !s.nan, lowExact: true, highExact: true}
+	if !b.known {
 		return b
 	}
 	switch stored {
