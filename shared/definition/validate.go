@@ -356,7 +356,7 @@ func (d Definition) validateColumns(c *checker) {
 			c.must(slices.Contains(row.Ops(), op), at(where+"/filter", k), "is %q; allowed are %s", op, listed(row.Ops()))
 		}
 		for k, key := range d.Source.Key {
-			c.must(key.Name != column.SourceName() || (column.Mask == nil && len(column.Roles) == 0), at("/source/key", k)+"/name",
+			c.must(!strings.EqualFold(key.Name, column.SourceName()) || (column.Mask == nil && len(column.Roles) == 0), at("/source/key", k)+"/name",
 				"is %q, whose values column %s masks or restricts; receipts and messages show keys, so a key must be open to everybody who may ask", key.Name, column.Name)
 		}
 		if column.Mask == nil {

@@ -38,6 +38,8 @@ type response struct {
 	headers map[string]string
 	body    any
 	raw     []byte
+	// binary says that raw is no text, and so crosses the gateway in base64.
+	binary bool
 }
 
 // route is one operation of the API.
@@ -200,6 +202,11 @@ func render(answer response) events.APIGatewayV2HTTPResponse {
 			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusInternalServerError, Headers: map[string]string{"content-type": "application/problem+json"}}
 		}
 		body = text
+	}
+	if answer.binary {
+		return events.APIGatewayV2HTTPResponse{
+			StatusCode: answer.status, Headers: headers, Body: base64.StdEncoding.EncodeToString(body), IsBase64Encoded: true,
+		}
 	}
 	return events.APIGatewayV2HTTPResponse{StatusCode: answer.status, Headers: headers, Body: string(body)}
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -68,7 +70,7 @@ func readReason(body []byte) (string, error) {
 	var asked struct {
 		Reason string `json:"reason"`
 	}
-	if err := decodeOnly(body, &asked); err != nil || !utf8.Valid(body) || len(asked.Reason) > reasonBytesMax {
+	if err := decodeOnly(body, &asked, "reason"); err != nil || !utf8.Valid(body) || len(asked.Reason) > reasonBytesMax {
 		return "", &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: "/reason", Err: err,
 			Detail: `the body must be empty or a JSON object in UTF-8 with nothing but a reason of at most ` + strconv.Itoa(reasonBytesMax) +
 				` bytes, as in {"reason": "not needed any more"}`}
@@ -76,8 +78,13 @@ func readReason(body []byte) (string, error) {
 	return asked.Reason, nil
 }
 
-// decodeOnly reads one JSON value without unknown fields and nothing after it.
-func decodeOnly(text []byte, into any) error {
+// decodeOnly reads one JSON value without unknown fields and nothing after it. No field of an object stands there twice,
+// and where names are given, each is one of them to the letter; the decoder by itself takes the last of several, in any
+// case.
+func decodeOnly(text []byte, into any, names ...string) error {
+	if err := distinct(text, names); err != nil {
+		return err
+	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
@@ -85,6 +92,31 @@ func decodeOnly(text []byte, into any) error {
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more after the JSON value")
+	}
+	return nil
+}
+
+// distinct refuses an object with a field twice or, when there are names, with one that isn't among them.
+func distinct(text []byte, names []string) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if opening, err := decoder.Token(); err != nil || opening != json.Delim('{') {
+		return err
+	}
+	seen := map[string]bool{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string)
+		if seen[name] || (len(names) > 0 && !slices.Contains(names, name)) {
+			return fmt.Errorf("the field %q is there twice or unknown", name)
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -151,6 +151,8 @@ func fileRefusals() []refusal {
 		{"file 0", "request-malformed", bad, "/file", howTo, true, link(`{"file": 0}`, inFiles())},
 		{"file -1", "request-malformed", bad, "/file", howTo, true, link(`{"file": -1}`, inFiles())},
 		{"a file by a word", "request-malformed", bad, "/file", howTo, true, link(`{"file": "x"}`, inFiles())},
+		{"two files", "request-malformed", bad, "/file", howTo, false, link(`{"file": 1, "file": 2}`, inFiles())},
+		{"a file in capitals", "request-malformed", bad, "/file", howTo, true, link(`{"File": 1}`, inFiles())},
 		{"half a file", "request-malformed", bad, "/file", howTo, true, link(`{"file": 1.5}`, inFiles())},
 		{"no number", "request-malformed", bad, "/file", howTo, true, link(`{}`, inFiles())},
 		{"a number beyond 64 bits", "request-malformed", bad, "/file", howTo, false, link(`{"file": 9223372036854775808}`, inFiles())},

@@ -1,12 +1,16 @@
 package edge
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,7 +105,49 @@ func (h queryRoutes) receipt(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return response{status: http.StatusOK, raw: text}, nil
+	return packed(text, r.header("accept-encoding"))
+}
+
+// packed answers with a large text in gzip where the caller takes that: what a function may answer with is bounded, and a
+// receipt of ten thousand files is larger than that.
+func packed(text []byte, accepts string) (response, error) {
+	if len(text) <= limits.PlainAnswerBytesMax {
+		return response{status: http.StatusOK, raw: text}, nil
+	}
+	if !acceptsGzip(accepts) {
+		if len(text) > limits.AnswerBytesMax {
+			return response{}, job.Errorf(job.Invalid, "receipt_too_large",
+				"the receipt has %d bytes, more than one plain answer holds; ask with the header Accept-Encoding: gzip", len(text))
+		}
+		return response{status: http.StatusOK, raw: text}, nil
+	}
+	var body bytes.Buffer
+	w := gzip.NewWriter(&body)
+	if _, err := w.Write(text); err != nil {
+		return response{}, fmt.Errorf("pack the receipt: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return response{}, fmt.Errorf("pack the receipt: %w", err)
+	}
+	return response{
+		status: http.StatusOK, raw: body.Bytes(), binary: true,
+		headers: map[string]string{"content-encoding": "gzip", "vary": "accept-encoding"},
+	}, nil
+}
+
+// acceptsGzip reads an Accept-Encoding header (RFC 9110, section 12.5.3) as far as gzip is concerned.
+func acceptsGzip(header string) bool {
+	for coding := range strings.SplitSeq(header, ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		name = strings.ToLower(strings.TrimSpace(name))
+		if name != "gzip" && name != "*" {
+			continue
+		}
+		_, q, weighted := strings.Cut(weight, "=")
+		value, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
+		return !weighted || (err == nil && value > 0)
+	}
+	return false
 }
 
 func (h queryRoutes) events(ctx context.Context, r request) (response, error) {

@@ -43,7 +43,7 @@ func readFile(body []byte) (int64, error) {
 	var asked struct {
 		File *int64 `json:"file"`
 	}
-	if err := decodeOnly(body, &asked); err != nil || asked.File == nil || *asked.File < 1 {
+	if err := decodeOnly(body, &asked, "file"); err != nil || asked.File == nil || *asked.File < 1 {
 		return 0, &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: "/file", Err: err,
 			Detail: `the body must be empty or a JSON object with nothing but the number of a file from 1, as in {"file": 3}`}
 	}

@@ -144,6 +144,10 @@ const (
 	// LiveShardsMax is up to how many shards a status adds up what unfinished ones have written.
 	LiveShardsMax   = 200
 	RequestBytesMax = 256 << 10
+	// PlainAnswerBytesMax is above what an answer is packed for those who take gzip; AnswerBytesMax is what an answer may
+	// have at most, with the room that its JSON around it takes: a function's answer is bounded to 6 MiB.
+	PlainAnswerBytesMax = 64 << 10
+	AnswerBytesMax      = 5 << 20
 	// SnapshotBytesMax bounds the canonical form that a job's row carries, well below what one row of the ledger holds.
 	SnapshotBytesMax       = 200 << 10
 	IdempotencyKeyBytesMax = 255

@@ -81,8 +81,11 @@ func (a assembly) run(ctx context.Context, of filed) (Object, error) {
 		}
 		group.Go(func() error {
 			var err error
-			parts[i], err = a.part(groupCtx, upload, s)
-			return err
+			if parts[i], err = a.part(groupCtx, upload, s); err != nil {
+				return err
+			}
+			a.held.Advance()
+			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {

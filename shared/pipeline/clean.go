@@ -36,7 +36,7 @@ func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {
 		// A worker may still be sure of its lease and write; it can't commit any more, and it stops before this.
 		return c.Ledger.Apply(ctx, held.Unit().Postpone(now, quiet.Add(time.Second)))
 	}
-	removed := removal{store: c.Store, keep: c.kept(j, held.Unit().Scope), etags: map[string]string{j.Artifact.Key: j.Artifact.ETag}}
+	removed := removal{store: c.Store, advance: held.Advance, keep: c.kept(j, held.Unit().Scope), etags: map[string]string{j.Artifact.Key: j.Artifact.ETag}}
 	for _, prefix := range c.Keys.Prefixes(j.Tenant, j.ID) {
 		if err := removed.uploads(ctx, prefix); err != nil {
 			return err
@@ -87,6 +87,7 @@ func (c Cleaner) kept(j job.Job, scope job.CleanScope) func(key string) bool {
 // removal deletes below prefixes and counts.
 type removal struct {
 	store       Store
+	advance     func()
 	keep        func(key string) bool
 	etags       map[string]string
 	objectCount int
@@ -105,6 +106,7 @@ func (r *removal) uploads(ctx context.Context, prefix string) error {
 				return err
 			}
 			r.uploadCount++
+			r.advance()
 			after = upload
 		}
 		if len(page) < limits.CleanPage {
@@ -129,6 +131,7 @@ func (r *removal) objects(ctx context.Context, prefix string) error {
 				return err
 			}
 			r.objectCount++
+			r.advance()
 		}
 		if len(page) < limits.CleanPage {
 			return nil

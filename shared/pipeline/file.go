@@ -133,8 +133,12 @@ func (f Finalizer) publish(ctx context.Context, held *Held, of filed, contentTyp
 	a := assembly{store: f.Store, held: held, object: NewObject{Key: want.Key, ContentType: contentType}, want: want, bounds: f.Bounds.orLimits()}
 	object, err := a.run(ctx, of)
 	if err != nil {
-		return adopt(ctx, f.Store, err, want)
+		object, err = adopt(ctx, f.Store, err, want)
 	}
+	if err != nil {
+		return Object{}, err
+	}
+	held.Advance()
 	return object, nil
 }
 

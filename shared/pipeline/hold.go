@@ -15,8 +15,24 @@ import (
 type Held struct {
 	ledger Ledger
 
-	mu   sync.Mutex
-	unit job.Unit
+	mu       sync.Mutex
+	unit     job.Unit
+	advanced bool
+}
+
+// Advance notes that this attempt has done a step that the next one need not repeat, beside the parts that its unit
+// commits. An attempt that has is no fault when the function's time ends it.
+func (h *Held) Advance() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.advanced = true
+}
+
+// progressed tells whether this attempt has brought its unit on since it was claimed.
+func (h *Held) progressed(claimed job.Unit) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.advanced || h.unit.Progress.PartCount > claimed.Progress.PartCount
 }
 
 // Unit is the unit as last committed.

@@ -150,7 +150,7 @@ func (w Worker) settle(ctx context.Context, held *Held, claimed job.Unit, err er
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.SettleTime)
 	defer cancel()
 	unit := held.Unit()
-	progressed := unit.Progress.PartCount > claimed.Progress.PartCount
+	progressed := held.progressed(claimed)
 	now := w.Ledger.Now()
 	switch kind := job.KindOf(err); {
 	case errors.Is(err, errLeaseUnproven) || kind == job.Fenced:
@@ -171,6 +171,9 @@ func (w Worker) settle(ctx context.Context, held *Held, claimed job.Unit, err er
 // retry gives the unit back with a delay, or gives up when it has failed often enough.
 func (w Worker) retry(ctx context.Context, held *Held, err error) error {
 	unit, failure := held.Unit(), failureOf(err)
+	if errors.Is(err, errHandOver) {
+		failure = noProgress(unit)
+	}
 	if unit.Faults+1 >= limits.FaultsMax {
 		return w.giveUp(ctx, held, failure)
 	}
@@ -242,9 +245,15 @@ func failureOf(err error) job.Failure {
 	if errors.As(err, &e) {
 		failure.Detail = e.Detail
 	}
-	if errors.Is(err, errHandOver) {
-		failure = job.Failure{Kind: job.Resource, Code: "no_progress",
-			Detail: "an attempt used up its function's time without finishing one part; the source is too slow for this definition's batches"}
+	return failure
+}
+
+// noProgress is the fault of an attempt that used up its function's time for nothing.
+func noProgress(unit job.Unit) job.Failure {
+	failure := job.Failure{Kind: job.Resource, Code: "no_progress",
+		Detail: "an attempt used up its function's time without finishing one step; the store is too slow, or the function's time too short"}
+	if isShard(unit.ID) {
+		failure.Detail = "an attempt used up its function's time without finishing one part; the source is too slow for this definition's batches"
 	}
 	return failure
 }

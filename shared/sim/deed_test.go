@@ -57,7 +57,9 @@ func (l *life) answer(p *parked) {
 	entry.call, entry.deed, entry.number = &p.call, d, l.answers
 	switch d {
 	case stall:
-		p.until = l.now().Add(holdUp)
+		if held := l.now().Add(holdUp); p.until.Before(held) { // whoever chose the deed may have asked for more
+			p.until = held
+		}
 		return
 	case freeze:
 		p.actor.until = l.now().Add(frozen)
