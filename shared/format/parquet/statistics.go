@@ -98,7 +98,7 @@ func (s *statistics) addText(text []byte) {
 }
 
 // bounds are the least and the greatest value, or bounds of them, as a footer has them. utf8 tells that they must be
-// text. A chunk with a NaN has none: the format leaves NaN out of bounds, but some readers order it above every number
+// text. A chunk of nothing but zeros has none, nor has one with a NaN: the format leaves NaN out of bounds, but some readers order it above every number
 // and others take the bounds as true of every value, and both would pass over rows.
 func (s *statistics) bounds(stored storage, utf8 bool) bounds {
 	b := bounds{known: s.some && !s.nan, lowExact: true, highExact: true}
@@ -109,11 +109,16 @@ func (s *statistics) bounds(stored storage, utf8 bool) bounds {
 	case storedBytes:
 		return s.textBounds(utf8)
 	case storedDouble:
-		// Zeros are equal but readers may compare their bits, so the bounds hold both.
-		if math.Float64frombits(s.low.low) == 0 {
+		// Zeros are equal but readers may compare their bits, so the bounds hold both. Between -0 and 0 nothing else lies,
+		// and a reader that takes such bounds for one value passes over the other zero.
+		low, high := math.Float64frombits(s.low.low), math.Float64frombits(s.high.low)
+		if low == 0 && high == 0 {
+			return bounds{lowExact: true, highExact: true}
+		}
+		if low == 0 {
 			s.low.low = math.Float64bits(math.Copysign(0, -1))
 		}
-		if math.Float64frombits(s.high.low) == 0 {
+		if high == 0 {
 			s.high.low = 0
 		}
 	case storedBool, storedInt32, storedInt64, storedFixed:
