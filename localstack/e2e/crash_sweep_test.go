@@ -45,7 +45,7 @@ func TestCrashMatrixOfSweeper(t *testing.T) {
 	strikes := m.strikes(at)
 	t.Logf("the sweeper makes %d calls about one trouble of each kind and about none; %d strikes, seed %d", len(at), len(strikes), m.seed)
 	m.roundAll(t, strikes)
-	m.roundAll(t, m.missing(strikes))
+	m.roundAll(t, m.missing(strikes, at))
 	m.print(t)
 	linearizable(t, w.balance(t, tenant))
 }

@@ -31,7 +31,7 @@ func TestCrashMatrixOfWorkers(t *testing.T) {
 	strikes := m.strikes(at)
 	t.Logf("an undisturbed export makes %d calls; %d strikes, seed %d", len(at), len(strikes), m.seed)
 	m.playAll(t, 0, strikes)
-	m.playAll(t, len(strikes), m.missing(strikes))
+	m.playAll(t, len(strikes), m.missing(strikes, at))
 	m.print(t)
 	linearizable(t, w.balance(t, tenant))
 }

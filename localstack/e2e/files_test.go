@@ -159,7 +159,7 @@ func TestCrashMatrixOfManyFiles(t *testing.T) {
 	done := 0
 	for _, some := range [][]strike{strikes, nil} {
 		if some == nil {
-			some = m.missing(strikes)
+			some = m.missing(strikes, at)
 		}
 		const atOnce = 16 // so that the disk does not fill
 		for part := range slices.Chunk(some, atOnce) {

@@ -160,15 +160,21 @@ func (o outcomes) saw(t *testing.T, s strike, struck bool, broken []string) {
 	t.Errorf("%s: %s", s, strings.Join(broken, "; "))
 }
 
-// missing are the strikes, one for each field of the table that has none yet that struck, that strike the first call of
-// their kind: how many there are can depend on who comes first.
-func (o outcomes) missing(strikes []strike) (list []strike) {
-	seen := map[cell]bool{}
+// missing are strikes for each field of the table that has none yet that struck: at the first call of its kind about each
+// thing that such calls were about. How many calls there are, and about what, can depend on who comes first.
+func (o outcomes) missing(strikes []strike, points []point) (list []strike) {
+	seen := map[strike]bool{}
 	for _, s := range strikes {
-		if c := s.cell(); o[c].struck == 0 && !seen[c] {
-			seen[c] = true
-			s.nth = 1
-			list = append(list, s)
+		if o[s.cell()].struck > 0 {
+			continue
+		}
+		for _, at := range points {
+			again := strike{at, s.way}
+			again.nth = 1
+			if again.cell() == s.cell() && !seen[again] {
+				seen[again] = true
+				list = append(list, again)
+			}
 		}
 	}
 	return list
