@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"sealift/shared/job"
@@ -135,7 +136,9 @@ func (s *mysqlSource) run(ctx context.Context, q *row.Query, st statement, rest 
 	if !unregister() {
 		<-stopped
 		broken = true
-		if err == nil || bounded.Err() != nil {
+		// What r has refused stays refused, however the rest ended.
+		var refused *job.Error
+		if !errors.As(err, &refused) {
 			err = bounded.Err()
 		}
 	}

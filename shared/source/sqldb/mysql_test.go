@@ -30,6 +30,7 @@ func TestMySQL(t *testing.T) {
 		"views are read and their faults are named":     mysqlViews,
 		"rows that grow after a small batch end early":  mysqlGrowing,
 		"a time has no unit":                            mysqlUnits,
+		"a long rest hides no error":                    mysqlLongRests,
 		"what takes a name is another thing":            mysqlIdentities,
 		"a tenant of one late moment is planned evenly": mysqlSkew,
 	} {

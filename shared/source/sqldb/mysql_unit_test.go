@@ -3,6 +3,7 @@ package sqldb
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sealift/shared/job"
+	"sealift/shared/row"
 )
 
 func TestMySQLAddressesAreReadWhole(t *testing.T) {
@@ -102,4 +104,72 @@ func FuzzMySQLWire(f *testing.F) {
 		_, _ = wire.run("", 100, &everyRow{each: func([][]byte) error { return context.Canceled }})
 		_ = client.Close()
 	})
+}
+
+// answerRow is the answer to a statement up to its first row: one field, and a row of the text 1.
+const answerRow = "\x01\x00\x00\x01\x01\x17\x00\x00\x02\x03def\x00\x00\x00\x011\x00\x0c\x3f\x00\x01\x00\x00\x00\x08\x81\x00\x00\x00\x00\x05\x00\x00\x03\xfe\x00\x00\x02\x00\x02\x00\x00\x04\x011"
+
+// answered is a connection whose server answers one statement and hangs up, or stays silent until the test ends.
+func answered(tb testing.TB, answer string, silent bool) *mysqlWire {
+	tb.Helper()
+	client, server := net.Pipe()
+	tb.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	go func() {
+		_, _ = io.CopyN(io.Discard, server, 5)
+		_, _ = io.WriteString(server, answer)
+		if !silent {
+			_ = server.Close()
+		}
+	}()
+	return newMySQLWire(client)
+}
+
+func TestMySQLRefusalsGoBeforeWhatEndsTheRest(t *testing.T) {
+	t.Parallel()
+	const end = "\x05\x00\x00\x05\xfe\x00\x00\x02\x00"
+	refusal := refusedValue()
+	refuse := &everyRow{each: func([][]byte) error { return refusal }}
+	for name, c := range map[string]struct {
+		rest   string
+		broken bool
+	}{
+		"the end":                        {end, false},
+		"another row":                    {"\x02\x00\x00\x05\x012" + end, false},
+		"more than is read":              {"\x65\x00\x00\x05\x64" + strings.Repeat("x", 100) + end, true},
+		"a row beyond every limit":       {strings.Repeat("\xff\xff\xff\x05"+strings.Repeat("x", packetMax), 5), true},
+		"an error of the server":         {"\x0a\x00\x00\x05\xff\x15\x04#28000no", false},
+		"an error that can't be read":    {"\x02\x00\x00\x05\xff\x15", true},
+		"the connection's end":           {"", true},
+		"the connection's end in a row":  {"\x09\x00\x00\x05\x08x", true},
+		"a message of no bytes at all":   {"\x00\x00\x00\x05", true},
+		"a message that is half a large": {"\xff\xff\xff\x05x", true},
+	} {
+		broken, err := answered(t, answerRow+c.rest, false).run("", 100, refuse)
+		if !errors.Is(err, refusal) || broken != c.broken {
+			t.Errorf("a refused row before %s: broken %t with %v, want broken %t and the refusal", name, broken, err, c.broken)
+		}
+	}
+}
+
+func TestMySQLRefusalsGoBeforeAnEndedContext(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		refusal error
+		want    string
+	}{"a refused row": {refusedValue(), codeValueInvalid}, "a row that is taken": {nil, codeCancelled}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		s := &mysqlSource{config: &mysqlConfig{address: "127.0.0.1:1"}, conn: &mysqlConn{wire: answered(t, answerRow, true)}}
+		err := s.run(ctx, &row.Query{Table: "t"}, statement{}, 100, &everyRow{each: func([][]byte) error {
+			cancel()
+			return c.refusal
+		}})
+		if job.CodeOf(err) != c.want {
+			t.Errorf("%s before the context's end is told %v, want %s", name, err, c.want)
+		}
+		cancel()
+	}
+}
+
+func refusedValue() error {
+	return invalidValue(row.Column{Source: "v", Kind: row.Int64}, placeAt(row.Key{"41"}), faultUnsigned)
 }

@@ -66,9 +66,9 @@ func newMySQLWire(conn net.Conn) *mysqlWire {
 	return &mysqlWire{conn: conn, reader: bufio.NewReaderSize(conn, wireBuffer)}
 }
 
-// run sends text and hands its result to r. What r leaves is read to its end, up to rest bytes. An error of the server is a
-// *mysql.MyError, after which the connection is good; an error of r comes back as it is; with any other the connection is
-// broken.
+// run sends text and hands its result to r. What r leaves is read to its end, up to rest bytes. An error of r comes back as
+// it is, whatever happens to the rest: what is wrong with a row goes before what is wrong with the connection. An error of
+// the server is a *mysql.MyError, after which the connection is good. errRestLong says that r has all that it wanted.
 func (w *mysqlWire) run(text string, rest int, r mysqlResult) (broken bool, err error) {
 	if err := w.send(text); err != nil {
 		return true, err
@@ -78,13 +78,11 @@ func (w *mysqlWire) run(text string, rest int, r mysqlResult) (broken bool, err 
 		w.long = nil
 	}
 	var said *mysql.MyError
-	if err != nil && !errors.As(err, &said) {
-		return true, err
+	broken = err != nil && !errors.As(err, &said)
+	if failed != nil {
+		return broken, failed
 	}
-	if failed == nil {
-		failed = err
-	}
-	return false, failed
+	return broken, err
 }
 
 func (w *mysqlWire) send(text string) error {
