@@ -27,7 +27,8 @@ func failed(connection, name string, err error) error {
 	switch {
 	case code == "ResourceNotFoundException":
 		return job.Errorf(job.Permanent, "connection_missing", "connection %s: there is no secret %s; create it with the connection string as its text: "+
-			"aws secretsmanager create-secret --name %s --secret-string file://connection.txt: %w", connection, name, name, err)
+			"aws secretsmanager create-secret --name %s --secret-string file://connection.txt, or on the embedded cloud: "+
+			"bin/localstack connect --name %s: %w", connection, name, name, connection, err)
 	case code == "InvalidRequestException":
 		return job.Errorf(job.Permanent, "connection_missing", "connection %s: the secret %s is being deleted or has no value; "+
 			"restore it or put a value: %w", connection, name, err)
