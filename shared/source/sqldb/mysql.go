@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"sealift/shared/job"
@@ -100,7 +101,10 @@ func (s *mysqlSource) prepareQuery(ctx context.Context, q *row.Query) error {
 		s.zone, s.named = z, q.Zone
 	}
 	var shape strings.Builder
-	shape.WriteString(q.Table)
+	_, _ = fmt.Fprint(&shape, q.Table, "\x00", len(q.Key), "\x00", len(q.Columns))
+	for _, f := range q.Filters {
+		shape.WriteString("\x00" + string(f.Op))
+	}
 	for _, column := range sources(q) {
 		shape.WriteString("\x00" + column.Source + "\x00" + string(column.Kind))
 	}

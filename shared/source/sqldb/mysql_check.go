@@ -49,8 +49,10 @@ func (s *mysqlSource) describe(ctx context.Context, q *row.Query) (*mysqlTable, 
 		return s.names(ctx, q, statement{text: "SELECT * FROM information_schema." + from + where.text, args: where.args}, each)
 	}
 	if err := read("COLUMNS", func(values map[string]string) {
+		declared := newMySQLType(values["data_type"], values["column_type"], values["collation_name"])
+		declared.charset = values["character_set_name"]
 		t.columns[strings.ToLower(values["column_name"])] = mysqlColumn{
-			mysqlType: newMySQLType(values["data_type"], values["column_type"], values["collation_name"]),
+			mysqlType: declared,
 			nullable:  values["is_nullable"] != "NO", granted: strings.Contains(values["privileges"], "select"),
 			position: values["ordinal_position"], collation: values["collation_name"],
 		}
@@ -207,7 +209,7 @@ func (t *mysqlTable) check(q *row.Query) error {
 			return mistyped(q, column, have.declared, mysqlTypesGiving(column.Kind)+map[bool]string{true: ", in a key without enum, set, year, time, bit and bytes"}[key])
 		}
 	}
-	return nil
+	return t.checkCharsets(q)
 }
 
 func (s *mysqlSource) checkNulls(ctx context.Context, q *row.Query) error {

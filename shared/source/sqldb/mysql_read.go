@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"slices"
 	"strings"
 
 	"sealift/shared/limits"
@@ -9,7 +10,7 @@ import (
 )
 
 // fields is the select list, and for every value of a batch row the field it comes from. A FLOAT is asked for as the
-// DOUBLE of the same value, because the server writes a FLOAT in six digits.
+// DOUBLE of the same value, because the server writes a FLOAT in six digits. Behind them is the loss field, if any.
 func (s *mysqlSource) fields(q *row.Query) (list string, index []int) {
 	list, index = fields(q)
 	for _, column := range q.Columns {
@@ -18,6 +19,9 @@ func (s *mysqlSource) fields(q *row.Query) (list string, index []int) {
 			list = strings.Replace(", "+list+", ", ", "+name+", ", ", ("+name+" + 0e0), ", 1)
 			list = list[2 : len(list)-2]
 		}
+	}
+	if loss := s.table.lossField(q.Columns); loss != "" {
+		list += ", " + loss
 	}
 	return list, index
 }
@@ -29,6 +33,8 @@ type mysqlReader struct {
 	// index maps every value of a batch row to the field it comes from, types to its column's type.
 	index []int
 	types []mysqlType
+	// loss is the loss field, -1 when there is none.
+	loss int
 	// growth is how much larger a row's canonical text can be than what the server sends.
 	growth int
 	limit  source.Limit
@@ -41,13 +47,16 @@ type mysqlReader struct {
 }
 
 func newMySQLReader(s *mysqlSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *mysqlReader {
-	r := &mysqlReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
+	r := &mysqlReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), loss: -1, growth: growth(q)}
 	for i := range index {
 		t := s.table.typeOf(r.column(i))
 		r.types = append(r.types, t)
 		if t.class == classBit {
 			r.growth += t.bits
 		}
+	}
+	if s.table.lossField(q.Columns) != "" {
+		r.loss = slices.Max(index) + 1
 	}
 	return r
 }
@@ -89,6 +98,9 @@ func (r *mysqlReader) row(values [][]byte) (more bool, err error) {
 	}
 	if size > limits.RowBytesMax {
 		return false, rowTooLarge(r.place(), size, limits.RowBytesMax)
+	}
+	if err := r.refuseLoss(); err != nil {
+		return false, err
 	}
 	for i, column := range r.query.Columns {
 		if err := r.append(i, column, r.source.zone, false); err != nil {

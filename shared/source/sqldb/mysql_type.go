@@ -36,6 +36,8 @@ type mysqlType struct {
 	// bits is the width of a BIT column; zeros says that numbers are padded with zeros.
 	bits  int
 	zeros bool
+	// charset is the character set of text, "" for what has none.
+	charset string
 	// exact says that a text column holds different texts to be different.
 	exact bool
 }
