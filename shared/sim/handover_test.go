@@ -26,16 +26,17 @@ func TestHandOversThatBringFilesOnAreNoFaults(t *testing.T) {
 			if p.actor.doing.on.Unit != job.FinalizeID || !strings.Contains(p.call.Subject, "/file-") {
 				return letItBe
 			}
-			if p.call.Method == "Put" {
+			if p.call.Method != "Stat" {
 				brought[p.actor] = true
+				return letItBe
 			}
-			if p.call.Method == "Stat" && brought[p.actor] {
-				delete(brought, p.actor)
-				stops++
-				p.until = p.actor.deadline
-				return stall
+			if !brought[p.actor] {
+				return letItBe
 			}
-			return letItBe
+			delete(brought, p.actor)
+			stops++
+			p.until = p.actor.deadline
+			return stall
 		}
 		l.ask()
 		l.play(nil)
