@@ -12,7 +12,7 @@ export CGO_ENABLED ?= 0
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## Install what tests and linters need (PostgreSQL, golangci-lint, cfn-lint).
+setup: ## Install what tests and linters need (database servers, readers of files, golangci-lint, cfn-lint).
 	@infra/setup.sh tests
 	@infra/setup.sh lint
 

@@ -1,6 +1,6 @@
 // Package e2e owns the proofs on the whole product: each test runs the programs that "make build" leaves in bin/, the
-// embedded cloud and the functions as processes, with tables in SQLite and in a throw-away PostgreSQL server, and looks
-// at them from outside: the HTTP API, the command line, the stored objects and the ledger's rows. Start reading at
+// embedded cloud and the functions as processes, with tables in SQLite and in throw-away PostgreSQL and MariaDB servers, and
+// looks at them from outside: the HTTP API, the command line, the stored objects and the ledger's rows. Start reading at
 // TestProduct, whose parts share one cloud; tests that kill the cloud or make it misbehave have their own.
 //
 // The crash matrix (TestCrash…) strikes the functions at their calls. Its points come from an undisturbed run, its table
