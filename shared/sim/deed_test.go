@@ -27,13 +27,14 @@ const (
 	suspend
 	tellToStop
 	refuseForGood
+	answerLate
 	deeds
 )
 
 func (d deed) String() string {
 	return [deeds]string{
 		"let be", "refused", "throttled or met by another transaction", "lost on its way", "done, answer lost", "reported lost, done later", "done, answer lost, sent again", "worker dies before",
-		"worker dies after", "held up past a lease", "worker frozen past its lease", "worker and its clock frozen", "worker told to stop", "refused for good",
+		"worker dies after", "held up past a lease", "worker frozen past its lease", "worker and its clock frozen", "worker told to stop", "refused for good", "done at once, answered late",
 	}[d]
 }
 
@@ -41,6 +42,8 @@ func (d deed) String() string {
 const (
 	holdUp = 70 * time.Second
 	frozen = 200 * time.Second
+	// slowAnswer is how long an answer is under way that comes while the lease before it can still be proven.
+	slowAnswer = 16 * time.Second
 )
 
 // answer lets a call go on, or does to it what was decided. The deed is decided once; a call that was held up is let be
@@ -60,6 +63,12 @@ func (l *life) answer(p *parked) {
 		if held := l.now().Add(holdUp); p.until.Before(held) { // whoever chose the deed may have asked for more
 			p.until = held
 		}
+		return
+	case answerLate:
+		if p.late != nil {
+			p.late()
+		}
+		p.until = l.now().Add(slowAnswer)
 		return
 	case freeze:
 		p.actor.until = l.now().Add(frozen)
@@ -103,7 +112,7 @@ func (d deed) fault() sim.Fault {
 		return sim.Refuse(job.Unknown)
 	case loseAnswer:
 		return sim.LoseAnswer()
-	case letItBe, repeat, dieBefore, dieAfter, stall, freeze, suspend, tellToStop, deeds:
+	case letItBe, repeat, dieBefore, dieAfter, stall, freeze, suspend, tellToStop, answerLate, deeds:
 	}
 	return sim.Fault{}
 }

@@ -37,6 +37,11 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 			ends:  job.StateCompleted,
 		},
 		{
+			name: "a renewal counts from when it was sent, not from its answer", pace: 7 * time.Second,
+			deeds: map[string][]deed{"s00001/renew": {answerLate, loseCall, loseCall, loseCall, loseCall}},
+			ends:  job.StateCompleted,
+		},
+		{
 			name: "a plan that was staged late brought the retired shards of a cancelled job back to life", delay: 5 * time.Minute,
 			deeds:  map[string][]deed{"plan/plan": {refuse}, "plan/stage": {letItBe, comeLate}},
 			cancel: "plan/stage", ends: job.StateCancelled,
