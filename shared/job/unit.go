@@ -105,12 +105,6 @@ type Counters struct {
 	Truncated int64 `json:"truncated,omitempty"`
 }
 
-// Plus adds two counts.
-func (c Counters) Plus(d Counters) Counters {
-	c.Add(d)
-	return c
-}
-
 // Add adds what another stretch of rows counted.
 func (c *Counters) Add(d Counters) {
 	c.Nulls += d.Nulls
