@@ -48,11 +48,13 @@ func TestExcelizeReadsSealiftsWorkbooks(t *testing.T) {
 			}
 		}
 	}
-	book, err := excelize.OpenReader(bytes.NewReader(workbook(t, spec, b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := workbook(t, spec, b)
 	for of, raw := range map[int]bool{1: true, 2: false} {
+		// A book of its own for each way: excelize rounds the numbers it keeps when it first shows them.
+		book, err := excelize.OpenReader(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for r, cells := range rows {
 			var got, want []string
 			for i, cell := range cells {
