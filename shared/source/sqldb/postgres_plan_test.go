@@ -10,6 +10,10 @@ import (
 	"sealift/shared/source/pgtest"
 )
 
+// restRows is the least that the last of some shards has in these tests: what is left behind the last whole one stands
+// alone from a quarter of a shard on, and the server's samples, from which that is told, are random.
+const restRows = 500
+
 // keyTypes plans and reads keys whose order isn't their text's.
 func keyTypes(t *testing.T, server *pgtest.Server) {
 	for _, c := range []struct {
@@ -38,9 +42,12 @@ func keyTypes(t *testing.T, server *pgtest.Server) {
 		}
 		q.Ceiling = plan.Ceiling
 		total := 0
-		for _, shard := range plan.Shards {
-			rows := countRange(t, src, q, shard.Range)
-			if rows < 3_000 || rows > 25_000 {
+		for i, shard := range plan.Shards {
+			rows, least := countRange(t, src, q, shard.Range), 3_000
+			if i == len(plan.Shards)-1 {
+				least = restRows
+			}
+			if rows < least || rows > 25_000 {
 				t.Errorf("%s: shard %s has %d rows, want about 10,000", c.column, shard.Range, rows)
 			}
 			total += rows
@@ -87,8 +94,12 @@ func lateTenant(t *testing.T, server *pgtest.Server) {
 	if plan.RowsEstimated < 60_000 || plan.RowsEstimated > 160_000 || len(plan.Shards) < 6 || len(plan.Shards) > 16 {
 		t.Errorf("100,000 rows are planned as %d in %d shards, want about 10", plan.RowsEstimated, len(plan.Shards))
 	}
-	for _, shard := range plan.Shards {
-		if rows := countRange(t, src, q, shard.Range); rows < 2_000 || rows > 30_000 {
+	for i, shard := range plan.Shards {
+		least := 2_000
+		if i == len(plan.Shards)-1 {
+			least = restRows
+		}
+		if rows := countRange(t, src, q, shard.Range); rows < least || rows > 30_000 {
 			t.Errorf("shard %s has %d rows, want about 10,000", shard.Range, rows)
 		}
 	}

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -41,6 +40,8 @@ type postgresStep struct {
 	earlier int
 	kind    row.Kind
 	zone    *zone
+	// clock makes the text of a time.
+	clock *clock
 }
 
 // postgresHow is the shortest way to a value's canonical text.
@@ -53,8 +54,8 @@ const (
 	verbatim
 	// repeated is what an earlier value of the row has become.
 	repeated
-	// instantUTC is an instant in UTC, nearly as the server writes it.
-	instantUTC
+	// timed is a time, which the server sends as a number: to write it as text costs it more than anything else in a row.
+	timed
 )
 
 func newPostgresReader(s *postgresSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *postgresReader {
@@ -75,11 +76,9 @@ func (r *postgresReader) step(i int) postgresStep {
 	switch s.kind {
 	case row.String, row.JSON, row.Bytes, row.Int64, row.Float64:
 		s.how = verbatim
-	case row.Timestamp:
-		if s.zone.location == time.UTC {
-			s.how = instantUTC
-		}
-	case row.Decimal, row.Bool, row.Date, row.DateTime:
+	case row.Timestamp, row.DateTime, row.Date:
+		s.how, s.clock = timed, newClock(s.kind, s.zone)
+	case row.Decimal, row.Bool:
 	}
 	if s.how == verbatim {
 		return s
@@ -101,14 +100,14 @@ func (r *postgresReader) column(i int) row.Column {
 	return r.query.Key[i-len(r.query.Columns)]
 }
 
-// formats asks for text, and for binary where text would double the size.
+// formats asks for text, and for binary where text would double the size or cost the server much.
 func (r *postgresReader) formats() []int16 {
 	var formats []int16
 	for i, field := range r.index {
 		for len(formats) <= field {
 			formats = append(formats, pgproto3.TextFormat)
 		}
-		if r.column(i).Kind == row.Bytes {
+		if kind := r.column(i).Kind; kind == row.Bytes || newClock(kind, nil) != nil {
 			formats[field] = pgproto3.BinaryFormat
 		}
 	}
@@ -171,12 +170,14 @@ func (r *postgresReader) fill() (at int, wrong fault) {
 			ends = append(ends, ^len(data))
 			continue
 		}
-		ok := true
 		switch step.how {
 		case verbatim:
 			data = append(data, value...)
-		case instantUTC:
-			data, ok = appendUTC(data, value)
+		case timed:
+			var ok bool
+			if data, ok = step.clock.append(data, value); !ok {
+				return i, faultYear
+			}
 		case repeated:
 			from := start
 			if step.earlier > 0 {
@@ -187,9 +188,6 @@ func (r *postgresReader) fill() (at int, wrong fault) {
 			}
 			data = append(data, data[from:ends[first+step.earlier]]...)
 		case converted:
-			ok = false
-		}
-		if !ok {
 			if data, wrong = appendPostgres(data, value, step.kind, step.zone); wrong != faultNone {
 				return i, wrong
 			}
@@ -200,29 +198,10 @@ func (r *postgresReader) fill() (at int, wrong fault) {
 	return 0, faultNone
 }
 
-// appendUTC appends an instant that the server writes in UTC, YYYY-MM-DD hh:mm:ss, any fraction and +00, as RFC 3339 does
-// with Z. ok is false, and nothing appended, for what looks otherwise: years beyond 9999, before Christ, infinity.
-func appendUTC(dst, text []byte) (out []byte, ok bool) {
-	const utc, noYear = "+00", "0000"
-	end := len(text) - len(utc)
-	if end < row.WallBytes || string(text[end:]) != utc || !row.IsWall(text, ' ') || string(text[:len(noYear)]) == noYear {
-		return dst, false
-	}
-	if fraction := text[row.WallBytes:end]; len(fraction) > 0 {
-		if _, ok := digits(fraction[1:]); !ok || fraction[0] != '.' || len(fraction) == 1 {
-			return dst, false
-		}
-	}
-	at := len(dst)
-	dst = append(dst, text[:end+1]...)
-	dst[at+len("2006-01-02")], dst[at+end] = 'T', 'Z'
-	return dst, true
-}
-
 // lookAhead refuses the current row when it has the key of row last.
 func (r *postgresReader) lookAhead(last int) error {
 	for k, column := range r.query.Key {
-		text, wrong := appendPostgres(r.scratch[:0], r.keyValue(k), column.Kind, r.utc)
+		text, wrong := r.appendKey(r.scratch[:0], k)
 		if wrong != faultNone {
 			return invalidValue(column, r.place(), wrong)
 		}
@@ -235,13 +214,32 @@ func (r *postgresReader) lookAhead(last int) error {
 	return keyNotUnique(r.query, r.batch.Key(last, len(r.query.Key)))
 }
 
-func (r *postgresReader) keyValue(k int) []byte { return r.values[r.index[len(r.query.Columns)+k]] }
+// appendKey writes value k of the current row's key.
+func (r *postgresReader) appendKey(dst []byte, k int) ([]byte, fault) {
+	at := len(r.query.Columns) + k
+	value, c := r.values[r.index[at]], newClock(r.query.Key[k].Kind, r.utc)
+	switch {
+	case value == nil:
+		return dst, faultNull
+	case c == nil:
+		return appendPostgres(dst, value, r.query.Key[k].Kind, r.utc)
+	}
+	text, ok := c.append(dst, value)
+	if !ok {
+		return dst, faultYear
+	}
+	return text, faultNone
+}
 
-// place names the current row by its key as the server writes it.
+// place names the current row by its key.
 func (r *postgresReader) place() string {
 	key := row.Key{}
 	for k := range r.query.Key {
-		key = append(key, string(r.keyValue(k)))
+		text, wrong := r.appendKey(nil, k)
+		if wrong != faultNone {
+			text = []byte(unread)
+		}
+		key = append(key, string(text))
 	}
 	return placeAt(key)
 }

@@ -18,13 +18,18 @@ func checkRead(q *row.Query, r row.Range, after row.Key, limit source.Limit) err
 	return validateKeys(q, r, after)
 }
 
-// growth is the most bytes by which a row's values become longer as canonical text: a zone's offset, a spelled-out bool.
+// growth is the most bytes by which a row's values become longer as canonical text: times that are sent as numbers, a
+// zone's offset, a spelled-out bool.
 func growth(q *row.Query) int {
 	bytes := 0
 	for _, columns := range [][]row.Column{q.Columns, q.Key} {
 		for _, column := range columns {
-			if column.Kind == row.Timestamp || column.Kind == row.Bool {
-				bytes += 10
+			switch column.Kind {
+			case row.Timestamp, row.DateTime, row.Date:
+				bytes += len("2006-01-02T15:04:05.000000+00:00") - dateBytes
+			case row.Bool:
+				bytes += len("false")
+			case row.String, row.JSON, row.Bytes, row.Int64, row.Decimal, row.Float64:
 			}
 		}
 	}

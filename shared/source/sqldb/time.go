@@ -138,15 +138,17 @@ func (c civil) append(dst []byte, separator byte) []byte {
 	dst = append(dst, '-')
 	dst = appendTwo(dst, c.day)
 	dst = append(dst, separator)
-	dst = appendTwo(dst, c.hour)
-	dst = append(dst, ':')
-	dst = appendTwo(dst, c.minute)
-	dst = append(dst, ':')
-	dst = appendTwo(dst, c.second)
+	dst = appendClock(dst, c.hour, c.minute, c.second)
 	if len(c.fraction) > 0 {
 		dst = append(append(dst, '.'), c.fraction...)
 	}
 	return dst
+}
+
+// appendClock writes hh:mm:ss.
+func appendClock(dst []byte, hour, minute, second int) []byte {
+	return append(dst, byte('0'+hour/10), byte('0'+hour%10), ':', byte('0'+minute/10), byte('0'+minute%10), ':',
+		byte('0'+second/10), byte('0'+second%10))
 }
 
 // zone renders instants in one time zone and remembers the last offset it looked up.
@@ -169,13 +171,24 @@ func newZone(name string) (*zone, error) {
 // 3339 has no seconds in an offset: where a zone had some (before about 1900), the offset is cut to whole minutes and
 // the wall clock moves with it, so that the instant stays exact. ok is false when the year leaves 0001 to 9999.
 func (z *zone) append(dst []byte, unix int64, fraction []byte) (out []byte, ok bool) {
+	offset, utc := z.offsetAt(unix)
+	c := civilOf(unix + int64(offset))
+	if c.year < 1 || c.year > 9999 {
+		return dst, false
+	}
+	c.fraction = fraction
+	return appendOffset(c.append(dst, 'T'), offset, utc), true
+}
+
+// offsetAt is the zone's offset at an instant, whole minutes in seconds east; utc says that the zone is UTC itself.
+func (z *zone) offsetAt(unix int64) (offset int, utc bool) {
 	if z.location == time.UTC {
-		return appendInstant(dst, unix, fraction, 0, true)
+		return 0, true
 	}
 	if unix < z.from || unix >= z.until {
 		z.lookUp(unix)
 	}
-	return appendInstant(dst, unix, fraction, z.offset, false)
+	return z.offset, false
 }
 
 func (z *zone) lookUp(unix int64) {
@@ -192,15 +205,10 @@ func (z *zone) lookUp(unix int64) {
 	z.offset = offset - offset%60
 }
 
-func appendInstant(dst []byte, unix int64, fraction []byte, offset int, utc bool) ([]byte, bool) {
-	c := civilOf(unix + int64(offset))
-	if c.year < 1 || c.year > 9999 {
-		return dst, false
-	}
-	c.fraction = fraction
-	dst = c.append(dst, 'T')
+// appendOffset writes what follows the clock in RFC 3339.
+func appendOffset(dst []byte, offset int, utc bool) []byte {
 	if utc {
-		return append(dst, 'Z'), true
+		return append(dst, 'Z')
 	}
 	if offset < 0 {
 		dst, offset = append(dst, '-'), -offset
@@ -209,7 +217,7 @@ func appendInstant(dst []byte, unix int64, fraction []byte, offset int, utc bool
 	}
 	dst = appendTwo(dst, offset/3600)
 	dst = append(dst, ':')
-	return appendTwo(dst, offset/60%60), true
+	return appendTwo(dst, offset/60%60)
 }
 
 func appendTwo(dst []byte, n int) []byte { return append(dst, byte('0'+n/10), byte('0'+n%10)) }
