@@ -54,6 +54,8 @@ const (
 	// BatchRows and BatchBytes bound one read of a source: whichever is reached first.
 	BatchRows  = 10_000
 	BatchBytes = 4 * MiB
+	// BatchesAhead is how many batches a worker holds: one being encoded, the others being read or waiting.
+	BatchesAhead = 2
 )
 
 // Shards.

@@ -12,7 +12,6 @@ import (
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/row"
-	"sealift/shared/source"
 )
 
 // shard is one attempt at one shard.
@@ -50,8 +49,8 @@ func (s *shard) write(ctx context.Context, connection string) (job.StagedObject,
 	return s.complete(ctx)
 }
 
-// read streams the rest of the range into parts. Reading the next part overlaps the upload of the one before; commits
-// stay in order. It returns the only part of a shard that is too small for a multipart upload, or nil when every part
+// read streams the rest of the range into parts. Reading the next batch overlaps the encoding of the one before, and
+// encoding the next part the upload of the one before; commits stay in order. It returns the only part of a shard that is too small for a multipart upload, or nil when every part
 // is committed.
 func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 	from, err := s.Sources.Open(ctx, connection)
@@ -78,13 +77,15 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 		buffers <- nil
 	}
 	ready := make(chan segment)
+	batches := readAhead(s, from)
 	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return batches.run(groupCtx, progress.Cursor) })
 	group.Go(func() error { return s.upload(groupCtx, ready, buffers) })
 	var small *segment
 	group.Go(func() error {
 		defer close(ready)
 		var err error
-		small, err = s.fill(groupCtx, from, writer, ready, buffers)
+		small, err = s.fill(groupCtx, batches, writer, ready, buffers)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -93,36 +94,24 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 	return small, nil
 }
 
-// fill reads batches and cuts parts.
-func (s *shard) fill(ctx context.Context, from source.Source, writer format.PartWriter, ready chan<- segment, buffers <-chan []byte) (*segment, error) {
-	var raw, masked row.Batch
-	progress := s.held.Unit().Progress
-	open := progress
-	limit := source.Limit{Rows: limits.BatchRows, Bytes: limits.BatchBytes}
+// fill encodes batches and cuts parts.
+func (s *shard) fill(ctx context.Context, batches *ahead, writer format.PartWriter, ready chan<- segment, buffers <-chan []byte) (*segment, error) {
+	var masked row.Batch
+	open := s.held.Unit().Progress
 	for {
-		if err := s.alive(ctx, s.job.ID); err != nil {
+		raw, err := batches.next(ctx)
+		if err != nil {
 			return nil, err
 		}
-		if s.query.Ceiling == nil {
-			// The set was empty when it was frozen; what has arrived since is not part of it.
+		if raw == nil {
 			return s.end(ctx, writer, open, ready)
 		}
-		if err := from.Read(ctx, s.query, s.held.Unit().Range, open.Cursor, limit, &raw); err != nil {
-			return nil, err
-		}
-		rows := raw.Rows()
-		if rows == 0 {
-			// Asked again at the end: what was replaced while it was read is no better.
-			if err := sameSource(ctx, from, s.query, s.job.SourceIdentity); err != nil {
-				return nil, err
-			}
-			return s.end(ctx, writer, open, ready)
-		}
-		batch := &raw
+		batch := raw
 		if s.masks != nil {
-			applyMasks(s.masks, &raw, &masked)
+			applyMasks(s.masks, raw, &masked)
 			batch = &masked
 		}
+		rows := batch.Rows()
 		for r := range rows {
 			if open.First == nil {
 				open.First = batch.Key(r, s.spec.Keys)
@@ -131,7 +120,7 @@ func (s *shard) fill(ctx context.Context, from source.Source, writer format.Part
 			if err != nil {
 				return nil, err
 			}
-			open.Counters.Masked += maskedIn(s.masks, &raw, r)
+			open.Counters.Masked += maskedIn(s.masks, raw, r)
 			if !full {
 				continue
 			}
@@ -141,6 +130,7 @@ func (s *shard) fill(ctx context.Context, from source.Source, writer format.Part
 			}
 		}
 		open.Cursor = batch.Key(rows-1, s.spec.Keys)
+		batches.done(raw)
 	}
 }
 

@@ -20,6 +20,7 @@ package csv
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -46,6 +47,8 @@ type Config struct {
 type Encoder struct {
 	config Config
 	class  [256]class
+	// quotes and delimiters are eight of them in a word.
+	quotes, delimiters uint64
 	// coder is nil for UTF-8.
 	coder *gb18030.Encoder
 	// null is the null text as the file holds it.
@@ -78,7 +81,8 @@ const (
 
 // New returns an encoder for rows as config describes them. Options.Faults must be empty.
 func New(config Config) *Encoder {
-	e := &Encoder{config: config}
+	const ones = 0x0101010101010101
+	e := &Encoder{config: config, quotes: uint64(config.Quote) * ones, delimiters: uint64(config.Delimiter) * ones}
 	for ch := range 256 {
 		if ch >= utf8.RuneSelf {
 			e.class[ch] |= high
@@ -209,6 +213,9 @@ func (e *Encoder) grow(dst []byte, start int, value []byte) (_ []byte, ok bool) 
 
 // appendText appends a text value; flaw is the error of one that can't be written under the rules.
 func (e *Encoder) appendText(dst, value []byte, kind row.Kind, c *field.Counters) (_ []byte, flaw func(field.Place) *job.Error) {
+	if e.plain(value) {
+		return append(dst, value...), nil
+	}
 	seen := e.classes(value)
 	mend := false
 	if seen&high != 0 {
@@ -236,6 +243,35 @@ func (e *Encoder) appendText(dst, value []byte, kind row.Kind, c *field.Counters
 		return e.appendQuoted(dst, value, seen, guarded, mend), nil
 	}
 	return e.append(dst, value, seen), nil
+}
+
+// plain reports whether text goes as it is: not empty, ASCII without control characters, quotes and delimiters, nothing at
+// its ends that must be kept from readers, and no formula. It may say no to some that do, never yes to others. Most text
+// in most tables is plain, so that it looks at eight bytes at a time.
+func (e *Encoder) plain(value []byte) bool {
+	const bytes = 8
+	n := len(value)
+	if n == 0 || (e.class[value[0]]|e.class[value[n-1]])&(edge|lead) != 0 || string(value) == e.config.NullText {
+		return false
+	}
+	if n < bytes {
+		return e.classes(value)&(special|high) == 0
+	}
+	for i := 0; i < n-bytes; i += bytes {
+		if e.delicate(binary.LittleEndian.Uint64(value[i:])) {
+			return false
+		}
+	}
+	return !e.delicate(binary.LittleEndian.Uint64(value[n-bytes:]))
+}
+
+// delicate reports whether one of eight bytes isn't ASCII, is a control character, the quote or the delimiter. A byte
+// below its bound borrows into its top bit, which no byte above has set before (Bit Twiddling Hacks, "Determine if a word
+// has a byte less than n"); a borrow goes on only from a byte that counts itself.
+func (e *Encoder) delicate(word uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quotes, delimiters := word^e.quotes, word^e.delimiters
+	return (word|word-ones*' '|quotes-ones|delimiters-ones)&tops != 0
 }
 
 // unencodable is the error for text at p with a character that GB 18030 has no sure code for, under the rule Fail.
