@@ -14,7 +14,7 @@ import (
 func (t *table) mariadb(ctx context.Context, l *life) []line {
 	dumped := line{Name: "mariadb-dump --quick | gzip -1", Group: groupRival, Note: "INSERT statements, from MariaDB"}
 	mydumped := line{Name: "mydumper -c -t 2", Group: groupRival, Note: "INSERT statements, from MariaDB, zlib level 6"}
-	reason := lacks("mariadbd", "mariadb-install-db", "mariadb", "mariadb-dump")
+	reason := lacks("mariadbd", "mariadb-install-db", "my_print_defaults", "mariadb", "mariadb-dump")
 	var server int
 	socket := filepath.Join(t.dir, "mariadb.socket")
 	if reason == "" {

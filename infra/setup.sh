@@ -45,7 +45,7 @@ postgres_programs() {
 }
 
 mariadb_programs() {
-  command -v mariadb-install-db >/dev/null 2>&1 && { command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ]; }
+  command -v mariadb-install-db >/dev/null 2>&1 && command -v my_print_defaults >/dev/null 2>&1 && { command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ]; }
 }
 
 # A second reader of workbooks, in a virtual environment, which needs ensurepip that Debian ships apart.
@@ -65,9 +65,9 @@ tests() {
   columnar
   postgres_programs || packages initdb postgresql
   postgres_programs || { echo "setup: PostgreSQL's initdb is still missing; install the package postgresql." >&2; exit 1; }
-  # The core package holds the server's programs and no service that could start.
-  mariadb_programs || packages mariadb-install-db mariadb-server-core
-  mariadb_programs || { echo "setup: MariaDB's mariadbd or mariadb-install-db is still missing; install the package mariadb-server-core." >&2; exit 1; }
+  # The core packages hold the programs and no service that could start; mariadb-install-db runs one of the client's.
+  mariadb_programs || packages mariadb-install-db mariadb-server-core my_print_defaults mariadb-client-core
+  mariadb_programs || { echo "setup: one of MariaDB's mariadbd, mariadb-install-db and my_print_defaults is still missing; install the packages mariadb-server-core and mariadb-client-core." >&2; exit 1; }
 }
 
 lint() {

@@ -75,6 +75,12 @@ func New(client *s3.Client, bucket string, opt Options) *Store {
 	usual := retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = opt.Attempts
 		o.MaxBackoff = backoffMax
+		o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+			if lostRefusal(err) {
+				return aws.TrueTernary
+			}
+			return aws.UnknownTernary
+		}))
 	})
 	return &Store{client: client, bucket: bucket, usual: usual, careful: careful{usual}}
 }

@@ -114,10 +114,14 @@ func (s *Store) answered(c call, status int, code string) (kind job.Kind, name, 
 }
 
 // answer is the status and code that S3 answered with. S3 can answer 200 and put an error in the body; the SDK finds
-// those and presents them as status 500 with the code of the body.
+// those and presents them as status 500 with the code of the body. A refusal whose body was lost on its way is no answer:
+// it may have been any.
 func answer(err error) (status int, code string, ok bool) {
 	var response interface{ HTTPStatusCode() int }
 	if !errors.As(err, &response) || response.HTTPStatusCode() < http.StatusMultipleChoices {
+		return 0, "", false
+	}
+	if lostRefusal(err) {
 		return 0, "", false
 	}
 	var api smithy.APIError
@@ -125,6 +129,16 @@ func answer(err error) (status int, code string, ok bool) {
 		code = api.ErrorCode()
 	}
 	return response.HTTPStatusCode(), code, true
+}
+
+// lostRefusal reports whether S3 refused, which leaves nothing behind, and its reason could not be read. The SDK itself
+// can lose one: it closes a request as soon as there is a response, and Go ends a connection whose request ends before it
+// was looked at for more.
+func lostRefusal(err error) bool {
+	var response interface{ HTTPStatusCode() int }
+	var unread *smithy.DeserializationError
+	return errors.As(err, &unread) && errors.As(err, &response) &&
+		response.HTTPStatusCode() >= http.StatusBadRequest && response.HTTPStatusCode() < http.StatusInternalServerError
 }
 
 func throttled(status int, code string) bool {
@@ -137,7 +151,7 @@ func didNothing(err error) bool {
 	if status, code, ok := answer(err); ok {
 		return throttled(status, code) || code == "RequestTimeout" || code == "RequestTimeTooSkewed"
 	}
-	return dialFailed(err)
+	return dialFailed(err) || lostRefusal(err)
 }
 
 // neverSent reports whether none of a call's attempts can have had an effect: the last one failed to connect, and it was

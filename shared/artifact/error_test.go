@@ -241,6 +241,43 @@ func TestOnlyWhatMayBeRepeatedIs(t *testing.T) {
 	}
 }
 
+// breaksOff refuses and closes the connection before it has said why.
+func breaksOff(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/xml")
+	w.Header().Set("Content-Length", "400")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>Inv`)
+}
+
+func TestARefusalWhoseReasonIsLostIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for title, run := range operations() {
+		if title == "stat" {
+			continue // an answer to HEAD has no body that could be lost
+		}
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			store, calls := answering(t, 2, breaksOff)
+			want := job.Unknown
+			if readsOnly(title) {
+				want = job.Transient
+			}
+			if err := run(t.Context(), store); job.KindOf(err) != want || calls.Load() != 2 {
+				t.Errorf("got %v after %d calls, want %s after 2", err, calls.Load(), want)
+			}
+			turn := &atomic.Int64{}
+			told, _ := answering(t, 2, func(w http.ResponseWriter, r *http.Request) {
+				if turn.Add(1) == 1 {
+					breaksOff(w, r)
+					return
+				}
+				says(http.StatusForbidden, "AccessDenied")(w, r)
+			})
+			wantCode(t, run(t.Context(), told), job.Permanent, "store_denied")
+		})
+	}
+}
+
 func TestACompletionAnsweredWithAnotherChecksumIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	complete := operations()["complete"]

@@ -29,6 +29,8 @@ type vault struct {
 	reads   int
 	status  int
 	code    string
+	// breaks ends the connection before the reason of a refusal has been sent.
+	breaks bool
 }
 
 func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,6 +46,12 @@ func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status, code = 400, "ResourceNotFoundException"
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	if v.breaks {
+		w.Header().Set("Content-Length", "400")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"__type":"Inv`)
+		return
+	}
 	if status != 0 {
 		w.WriteHeader(status)
 		_, _ = fmt.Fprintf(w, `{"__type":%q,"Message":"m"}`, code)
@@ -222,6 +230,14 @@ func TestEveryAnswerHasItsKind(t *testing.T) {
 			}
 		})
 	}
+	t.Run("broken off", func(t *testing.T) {
+		t.Parallel()
+		sources, _ := newSources(t, &vault{breaks: true}, &opener{}, time.Minute)
+		_, err := sources.Open(t.Context(), "orders")
+		if job.KindOf(err) != job.Transient || job.CodeOf(err) != "connection_unavailable" {
+			t.Errorf("got %v, want a transient failure", err)
+		}
+	})
 	t.Run("no text", func(t *testing.T) {
 		t.Parallel()
 		sources, _ := newSources(t, &vault{secrets: map[string]string{name: " "}}, &opener{}, time.Minute)

@@ -19,6 +19,11 @@ func failed(what string, err error) error {
 	if errors.As(err, &response) {
 		status = response.HTTPStatusCode()
 	}
+	var unread *smithy.DeserializationError
+	if errors.As(err, &unread) && status < http.StatusInternalServerError {
+		// A refusal whose reason was lost on its way may be any: it is no answer.
+		status = 0
+	}
 	var api smithy.APIError
 	if errors.As(err, &api) {
 		// Some services put their name in front: com.amazonaws.sqs#QueueDoesNotExist.

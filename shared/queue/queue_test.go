@@ -277,7 +277,14 @@ func TestALostAnswerIsWorthAnotherSend(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	for name, address := range map[string]string{"hung up": server.URL, "not there": closed} {
+	// It refuses, and the connection ends before the reason has come: that may have been any.
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "400")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"__type":"Inv`)
+	}))
+	t.Cleanup(broken.Close)
+	for name, address := range map[string]string{"hung up": server.URL, "broken off": broken.URL, "not there": closed} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := at(t, address, nil).Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, 0)

@@ -229,9 +229,13 @@ func programs() (server, install string, err error) {
 	if err == nil {
 		install, err = exec.LookPath("mariadb-install-db")
 	}
+	if err == nil {
+		// The script above runs it, and some systems pack it apart.
+		_, err = exec.LookPath("my_print_defaults")
+	}
 	if err != nil {
-		return "", "", errors.New("these tests need a MariaDB server and found no mariadbd or mariadb-install-db on PATH or in /usr/sbin; install " +
-			"one with: make setup (on Debian: apt-get install -y mariadb-server-core)")
+		return "", "", errors.New("these tests need a MariaDB server and found no mariadbd, mariadb-install-db or my_print_defaults on PATH or in /usr/sbin; install " +
+			"one with: make setup (on Debian: apt-get install -y mariadb-server-core mariadb-client-core)")
 	}
 	return server, install, nil
 }

@@ -28,6 +28,11 @@ type postgresColumn struct {
 	declared string
 }
 
+// exact reports whether values of the column are equal only where their texts are.
+func (c postgresColumn) exact() bool {
+	return !c.blind && (c.oid == oidText || c.oid == oidVarchar)
+}
+
 // catalogue reads the columns of a relation; a domain counts as the type it is based on.
 const catalogue = `SELECT c.relkind, a.attname, b.oid, format_type(b.oid, NULL), b.typcategory, a.attnotnull,
 	has_column_privilege(a.attrelid, a.attnum, 'SELECT'),

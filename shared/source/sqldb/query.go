@@ -69,14 +69,15 @@ type scope struct {
 	times, filters bool
 }
 
-// readScope covers what is left of a range after the cursor. The tightest bound on each side serves the index.
+// readScope covers what is left of a range after the cursor. The tightest bound on each side serves the index; a looser
+// one that it implies isn't asked again.
 func readScope(q *row.Query, r row.Range, after row.Key) scope {
 	s := scope{times: true, filters: true}
 	if r.From != nil {
 		s.lower = &keyBound{key: r.From}
 	}
 	if after != nil {
-		if s.lower != nil {
+		if s.lower != nil && !behind(q, after, r.From) {
 			s.lowest = append(s.lowest, *s.lower)
 		}
 		s.lower = &keyBound{key: after, strict: true}
@@ -85,7 +86,7 @@ func readScope(q *row.Query, r row.Range, after row.Key) scope {
 		s.upper = &keyBound{key: q.Ceiling}
 	}
 	if r.To != nil {
-		if s.upper != nil {
+		if s.upper != nil && !behind(q, q.Ceiling, r.To) {
 			s.highest = append(s.highest, *s.upper)
 		}
 		s.upper = &keyBound{key: r.To, strict: true}
@@ -145,11 +146,15 @@ func (b *builder) conditions(s scope) error {
 	}
 	if s.times {
 		fixed := len(s.equal) > 0
-		if err := b.timeBound(">=", b.query.Since, fixed || s.lower != nil); err != nil {
-			return err
+		if !s.impliesSince(b.query) {
+			if err := b.timeBound(">=", b.query.Since, fixed || s.lower != nil); err != nil {
+				return err
+			}
 		}
-		if err := b.timeBound("<", b.query.Until, fixed || s.upper != nil); err != nil {
-			return err
+		if !s.impliesUntil(b.query) {
+			if err := b.timeBound("<", b.query.Until, fixed || s.upper != nil); err != nil {
+				return err
+			}
 		}
 	}
 	if !s.filters {
