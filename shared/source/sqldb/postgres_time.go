@@ -23,13 +23,20 @@ const (
 	lastDay  = 2932896
 )
 
-// clock renders the times of one column. Rows mostly lie in the order of time, so that one day's text serves many.
+// clock renders the times of one column. Rows mostly lie near each other in time, so that the text of few days serves many.
 type clock struct {
 	// zone is that of instants; nil for times without one.
 	zone *zone
-	// day is the one whose text date holds, separator included.
+	days [daysKept]dayText
+}
+
+// daysKept is how many days' texts a clock keeps, each at its number modulo this.
+const daysKept = 8
+
+// dayText is a day, in days since 1970, as text with the separator behind it.
+type dayText struct {
 	day  int64
-	date [len("2006-01-02T")]byte
+	text [len("2006-01-02T")]byte
 }
 
 // newClock returns the clock of a column of kind, nil for a kind that is no time.
@@ -40,7 +47,11 @@ func newClock(kind row.Kind, z *zone) *clock {
 	if kind != row.Timestamp && kind != row.DateTime && kind != row.Date {
 		return nil
 	}
-	return &clock{zone: z, day: math.MinInt64}
+	c := &clock{zone: z}
+	for i := range c.days {
+		c.days[i].day = math.MinInt64
+	}
+	return c
 }
 
 // append writes what the server sent as canonical text; ok is false, and nothing written, for the infinities and for
@@ -48,10 +59,11 @@ func newClock(kind row.Kind, z *zone) *clock {
 func (c *clock) append(dst, sent []byte) (out []byte, ok bool) {
 	if len(sent) == dateBytes {
 		days := int32(binary.BigEndian.Uint32(sent)) //nolint:gosec // the sign is the protocol's
-		if !c.turn(int64(days) + postgresEpochDay) {
+		text, ok := c.date(int64(days) + postgresEpochDay)
+		if !ok {
 			return dst, false
 		}
-		return append(dst, c.date[:len(c.date)-1]...), true
+		return append(dst, text[:len(text)-1]...), true
 	}
 	if len(sent) != timestampBytes {
 		return dst, false
@@ -68,12 +80,14 @@ func (c *clock) append(dst, sent []byte) (out []byte, ok bool) {
 	}
 	wall := unix + int64(offset)
 	day := floorDiv(wall, 86400)
-	if !c.turn(day) {
+	text, ok := c.date(day)
+	if !ok {
 		return dst, false
 	}
-	dst = append(dst, c.date[:]...)
 	second := int(wall - day*86400)
-	dst = appendClock(dst, second/3600, second/60%60, second%60)
+	minute := second / 60
+	dst = append(dst, text[:]...)
+	dst = appendClock(dst, minute/60, minute%60, second%60)
 	dst = appendMicro(dst, micro)
 	if c.zone == nil {
 		return dst, true
@@ -81,34 +95,29 @@ func (c *clock) append(dst, sent []byte) (out []byte, ok bool) {
 	return appendOffset(dst, offset, utc), true
 }
 
+// date is the text of a day in days since 1970.
+func (c *clock) date(day int64) (text *[len("2006-01-02T")]byte, ok bool) {
+	kept := &c.days[day&(daysKept-1)]
+	if kept.day == day {
+		return &kept.text, true
+	}
+	if day < firstDay || day > lastDay {
+		return nil, false
+	}
+	civilOf(day*86400).append(kept.text[:0], 'T')
+	kept.day = day
+	return &kept.text, true
+}
+
 // appendMicro writes a dot and the digits of a fraction without the zeros at its end; nothing when there is none.
 func appendMicro(dst []byte, micro int) []byte {
 	if micro == 0 {
 		return dst
 	}
-	var text [len(".000000")]byte
-	text[0] = '.'
-	end := 0
-	for i := len(text) - 1; i > 0; i-- {
-		digit := byte(micro % 10)
-		micro /= 10
-		text[i] = '0' + digit
-		if digit != 0 && end == 0 {
-			end = i + 1
-		}
+	high, middle, low := micro/10_000, micro/100%100, micro%100
+	dst = append(dst, '.', twoDigits[2*high], twoDigits[2*high+1], twoDigits[2*middle], twoDigits[2*middle+1], twoDigits[2*low], twoDigits[2*low+1])
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
 	}
-	return append(dst, text[:end]...)
-}
-
-// turn makes day, in days since 1970, the one whose text is at hand.
-func (c *clock) turn(day int64) bool {
-	if day == c.day {
-		return true
-	}
-	if day < firstDay || day > lastDay {
-		return false
-	}
-	civilOf(day*86400).append(c.date[:0], 'T')
-	c.day = day
-	return true
+	return dst
 }

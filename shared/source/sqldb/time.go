@@ -145,10 +145,14 @@ func (c civil) append(dst []byte, separator byte) []byte {
 	return dst
 }
 
+// twoDigits holds 00 to 99.
+const twoDigits = "00010203040506070809" + "10111213141516171819" + "20212223242526272829" + "30313233343536373839" + "40414243444546474849" +
+	"50515253545556575859" + "60616263646566676869" + "70717273747576777879" + "80818283848586878889" + "90919293949596979899"
+
 // appendClock writes hh:mm:ss.
 func appendClock(dst []byte, hour, minute, second int) []byte {
-	return append(dst, byte('0'+hour/10), byte('0'+hour%10), ':', byte('0'+minute/10), byte('0'+minute%10), ':',
-		byte('0'+second/10), byte('0'+second%10))
+	return append(dst, twoDigits[2*hour], twoDigits[2*hour+1], ':', twoDigits[2*minute], twoDigits[2*minute+1], ':',
+		twoDigits[2*second], twoDigits[2*second+1])
 }
 
 // zone renders instants in one time zone and remembers the last offset it looked up.
