@@ -35,7 +35,7 @@ func build(cfg edge.ProcessConfig, cloud aws.Config, log *slog.Logger) (any, err
 	})
 	worker := edge.Worker(wire.Ledger(cloud, cfg.TableName), queue, log)
 	processor := pipeline.Processor{
-		Worker: worker, Sources: sources, Store: wire.Store(cloud, cfg.BucketName), Keys: artifact.Keys{},
+		Worker: worker, Sources: sources, Store: wire.Store(cloud, cfg.BucketName), Keys: artifact.Keys{}, Memory: pipeline.NewMemory(),
 	}
 	return edge.Queue(log, processor.Process), nil
 }

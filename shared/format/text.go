@@ -39,7 +39,7 @@ func newTextWriter(spec Spec, opt PartOptions) *textWriter {
 		spec: spec, encoder: newEncoder(spec), first: opt.First, cut: opt.Cut.OrLimits(),
 		width: len(spec.Columns) + spec.Keys,
 	}
-	w.begin(opt.Index, nil)
+	w.begin(opt.Index, opt.Buffer)
 	return w
 }
 

@@ -28,7 +28,7 @@ type batch struct {
 func readAhead(s *shard, from source.Source) *ahead {
 	a := &ahead{shard: s, from: from, filled: make(chan batch), spare: make(chan *row.Batch, limits.BatchesAhead)}
 	for range limits.BatchesAhead {
-		a.spare <- &row.Batch{}
+		a.spare <- s.Memory.batch()
 	}
 	return a
 }
@@ -98,3 +98,15 @@ func (a *ahead) next(ctx context.Context) (*row.Batch, error) {
 
 // done gives a batch back.
 func (a *ahead) done(b *row.Batch) { a.spare <- b }
+
+// keep leaves the batches to the next shard, when both sides have ended.
+func (a *ahead) keep() {
+	for {
+		select {
+		case b := <-a.spare:
+			a.shard.Memory.keepBatch(b)
+		default:
+			return
+		}
+	}
+}

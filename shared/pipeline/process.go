@@ -19,6 +19,8 @@ type Processor struct {
 	Keys    Keys
 	// Cut says where parts end; the zero value stands for the bounds in limits.
 	Cut format.Cut
+	// Memory keeps buffers from shard to shard; nil makes them anew.
+	Memory *Memory
 }
 
 // Keys names what is stored; the one implementation owns every path.

@@ -66,7 +66,7 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 	}
 	progress := s.held.Unit().Progress
 	writer, err := format.NewPartWriter(s.spec, format.PartOptions{
-		First: s.first, Shard: s.number, Index: int(progress.PartCount), Fragment: progress.Fragment, Cut: s.Cut,
+		First: s.first, Shard: s.number, Index: int(progress.PartCount), Fragment: progress.Fragment, Cut: s.Cut, Buffer: s.Memory.part(),
 	})
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 	// One buffer is being filled while the others are on their way.
 	buffers := make(chan []byte, limits.PartsInFlight)
 	for range limits.PartsInFlight - 1 {
-		buffers <- nil
+		buffers <- s.Memory.part()
 	}
 	ready := make(chan segment)
 	batches := readAhead(s, from)
@@ -90,6 +90,11 @@ func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 	})
 	if err := group.Wait(); err != nil {
 		return nil, err
+	}
+	// After an error a call that was given up may still hold a buffer.
+	batches.keep()
+	for range len(buffers) {
+		s.Memory.keepPart(<-buffers)
 	}
 	return small, nil
 }
@@ -253,6 +258,7 @@ func (s *shard) putSmall(ctx context.Context, last segment) (job.StagedObject, e
 	if err != nil {
 		return job.StagedObject{}, err
 	}
+	s.Memory.keepPart(last.part.Data)
 	return job.StagedObject{Key: object.Key, ETag: object.ETag, Bytes: object.Bytes}, nil
 }
 

@@ -33,6 +33,9 @@ func (b *Batch) Rows() int {
 // Bytes is the size of all values together.
 func (b *Batch) Bytes() int { return len(b.data) }
 
+// Capacity is the size of the memory that the batch keeps for values, in bytes.
+func (b *Batch) Capacity() int { return cap(b.data) }
+
 // Append adds the next value.
 func (b *Batch) Append(value []byte) {
 	b.data = append(b.data, value...)

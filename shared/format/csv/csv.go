@@ -271,7 +271,7 @@ func (e *Encoder) plain(value []byte) bool {
 func (e *Encoder) delicate(word uint64) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quotes, delimiters := word^e.quotes, word^e.delimiters
-	return (word|word-ones*' '|quotes-ones|delimiters-ones)&tops != 0
+	return (word|(word-ones*' ')|(quotes-ones)|(delimiters-ones))&tops != 0
 }
 
 // unencodable is the error for text at p with a character that GB 18030 has no sure code for, under the rule Fail.

@@ -402,3 +402,31 @@ func texts(values [][]byte, nulls []bool) []string {
 	}
 	return row
 }
+
+func TestEveryByteAtEveryPlaceIsQuotedAsItMust(t *testing.T) {
+	t.Parallel()
+	e := csv.New(csv.Config{Options: csv.Options{Delimiter: ';', Quote: '"', LineEnd: "\n", NullText: "none"}, Columns: []row.Column{{Name: "v", Kind: row.String}}})
+	for _, size := range []int{1, 3, 7, 8, 9, 15, 16, 17, 24, 31} {
+		for at := range size {
+			for ch := range 128 {
+				value := []byte(strings.Repeat("x", size))
+				value[at] = byte(ch)
+				var b row.Batch
+				b.Reset(1)
+				b.Append(value)
+				var c field.Counters
+				got, err := e.AppendRow(nil, &b, 0, &c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := string(value)
+				if strings.ContainsAny(want, ";\"\r\n") || want[0] <= ' ' || want[size-1] <= ' ' {
+					want = `"` + strings.ReplaceAll(want, `"`, `""`) + `"`
+				}
+				if string(got) != want+"\n" {
+					t.Fatalf("%q becomes %q, want %q", value, got, want+"\n")
+				}
+			}
+		}
+	}
+}

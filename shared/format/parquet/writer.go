@@ -63,7 +63,7 @@ func NewWriter(config Config, opt part.Options) *Writer {
 		}
 		w.columns = append(w.columns, c)
 	}
-	w.begin(opt.Index, nil)
+	w.begin(opt.Index, opt.Buffer)
 	return w
 }
 

@@ -90,6 +90,8 @@ type Options struct {
 	// Fragment is that of the last committed part; empty when there is none.
 	Fragment string
 	Cut      Cut
+	// Buffer is memory for the first part, as Writer.Take gets it for those that follow; nil is replaced.
+	Buffer []byte
 }
 
 // Writer cuts the rows of one shard into parts. Where it cuts and what it writes depend only on the rows, in their

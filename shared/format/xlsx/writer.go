@@ -58,7 +58,7 @@ func NewWriter(config Config, opt part.Options) (*Writer, error) {
 	if opt.First {
 		w.prefix, _ = config.prefix()
 	}
-	w.begin(opt.Index, nil)
+	w.begin(opt.Index, opt.Buffer)
 	return w, nil
 }
 
