@@ -13,9 +13,15 @@ type Memory struct {
 	batches chan *row.Batch
 }
 
-// NewMemory returns a Memory that holds nothing yet.
+// NewMemory returns a Memory that holds the buffers of one shard's parts and no batch yet. Until they are written to they
+// take no memory of the system's, but they count for Go's collector, which would else run at every megabyte that a new
+// process grows by.
 func NewMemory() *Memory {
-	return &Memory{parts: make(chan []byte, limits.PartsInFlight), batches: make(chan *row.Batch, limits.BatchesAhead)}
+	m := &Memory{parts: make(chan []byte, limits.PartsInFlight), batches: make(chan *row.Batch, limits.BatchesAhead)}
+	for range limits.PartsInFlight {
+		m.parts <- make([]byte, 0, limits.PartBytes+limits.BlockBytes)
+	}
+	return m
 }
 
 // part is a buffer for a part; nil when none is kept.

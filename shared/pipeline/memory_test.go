@@ -10,8 +10,13 @@ import (
 func TestMemoryKeepsWhatOneShardNeedsAndNothingBlownUp(t *testing.T) {
 	t.Parallel()
 	m := NewMemory()
+	for range limits.PartsInFlight {
+		if buffer := m.part(); cap(buffer) < limits.PartBytes || len(buffer) != 0 {
+			t.Errorf("a new memory gives %d of %d bytes", len(buffer), cap(buffer))
+		}
+	}
 	if m.part() != nil || m.batch() == nil {
-		t.Error("an empty memory gives a buffer, or no batch")
+		t.Error("a memory gives more buffers than it has, or no batch")
 	}
 	for range limits.PartsInFlight + 3 {
 		m.keepPart(make([]byte, 10, limits.PartBytes))
