@@ -11,7 +11,10 @@ import (
 // postgresTable is what the catalogue says of one relation.
 type postgresTable struct {
 	// kind is pg_class.relkind: r table, p partitioned, m materialised view, v view, f foreign table.
-	kind    byte
+	kind byte
+	// local says that all its rows are stored and compared here: it isn't a view or a foreign table, and none of its
+	// partitions and children is a foreign one.
+	local   bool
 	columns map[string]postgresColumn
 	types   map[uint32]postgresType
 	// indexes are the first two columns of every whole, valid B-tree.
@@ -28,15 +31,22 @@ type postgresColumn struct {
 	declared string
 }
 
-// exact reports whether values of the column are equal only where their texts are.
-func (c postgresColumn) exact() bool {
-	return !c.blind && (c.oid == oidText || c.oid == oidVarchar)
+// exact reports whether values of the column are equal only where their texts are. A comparison that another server does
+// follows that server's types and collations, which a foreign table doesn't tell.
+func (t *postgresTable) exact(column row.Column) bool {
+	c := t.columns[column.Source]
+	return t.local && !c.blind && (c.oid == oidText || c.oid == oidVarchar)
 }
 
 // catalogue reads the columns of a relation; a domain counts as the type it is based on.
-const catalogue = `SELECT c.relkind, a.attname, b.oid, format_type(b.oid, NULL), b.typcategory, a.attnotnull,
+const catalogue = `WITH RECURSIVE h(oid) AS (
+	SELECT to_regclass($1)::oid
+	UNION SELECT i.inhrelid FROM h JOIN pg_inherits AS i ON i.inhparent = h.oid
+)
+SELECT c.relkind, a.attname, b.oid, format_type(b.oid, NULL), b.typcategory, a.attnotnull,
 	has_column_privilege(a.attrelid, a.attnum, 'SELECT'),
-	b.typname = 'citext' OR NOT coalesce(l.collisdeterministic, true), format_type(a.atttypid, NULL)
+	b.typname = 'citext' OR NOT coalesce(l.collisdeterministic, true), format_type(a.atttypid, NULL),
+	(SELECT NOT bool_or(k.relkind IN ('v', 'f')) FROM h JOIN pg_class AS k ON k.oid = h.oid)
 FROM pg_class AS c
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 CROSS JOIN LATERAL (
@@ -148,7 +158,7 @@ func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresT
 	t := &postgresTable{columns: map[string]postgresColumn{}, types: map[uint32]postgresType{}}
 	args := []arg{{text: quoteTable(q.Table)}}
 	err := s.query(ctx, q, statement{text: catalogue, args: args}, func(values [][]byte) error {
-		t.kind = values[0][0]
+		t.kind, t.local = values[0][0], values[9][0] == 't'
 		oid, err := strconv.ParseUint(string(values[2]), 10, 32)
 		if err != nil {
 			return job.Errorf(job.Permanent, codeUnavailable, "the catalogue of %s holds a type id that isn't a number", q.Table)

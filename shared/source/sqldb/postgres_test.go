@@ -31,6 +31,7 @@ func TestPostgres(t *testing.T) {
 		"values that no file can carry are refused":    outOfRange,
 		"the table is checked":                         checksTable,
 		"the tenant is compared bytewise in any type":  tenantTypes,
+		"a tenant is compared by a server elsewhere":   foreignTenants,
 		"keys of other types and collations tile":      keyTypes,
 		"the session can't write and says who it is":   session,
 		"a lock, a cancel and a lost connection":       disturbances,

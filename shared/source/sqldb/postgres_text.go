@@ -20,15 +20,16 @@ import (
 
 func (s *postgresSource) marker(n int) string { return "$" + strconv.Itoa(n) }
 
-// tenant compares as the column's type does, which an index serves. For text under a deterministic collation that is
-// bytewise. Anything else is compared once more, as text bytewise, because a type reads other spellings as the tenant too:
-// 07 and +7 as the number 7, upper case as the uuid, trailing blanks as char(n), and a collation may be blind to case. The planner can't estimate the second comparison and takes an equality of
-// expressions for one row in 200, which may make it leave the key's index; what is hardly ever NULL it takes for
-// nearly all rows.
+// tenant compares as the column's type does, which an index serves. For text that is stored here under a deterministic
+// collation that is bytewise. Anything else is compared once more, as text bytewise, because a type reads other spellings
+// as the tenant too: 07 and +7 as the number 7, upper case as the uuid, trailing blanks as char(n), and a collation, here
+// or on the server behind a foreign table, may be blind to case. The planner can't estimate the second comparison and
+// takes an equality of expressions for one row in 200, which may make it leave the key's index; what is hardly ever NULL
+// it takes for nearly all rows.
 func (s *postgresSource) tenant(b *builder) (string, error) {
 	column := quoteColumn(b.query.TenantColumn)
 	equal := column + " = " + b.bind(arg{text: b.query.Tenant})
-	if s.table != nil && s.table.columns[b.query.TenantColumn.Source].exact() {
+	if s.table != nil && s.table.exact(b.query.TenantColumn) {
 		return equal, nil
 	}
 	return equal + " AND CASE WHEN " + column + "::text COLLATE \"C\" = " +
@@ -131,6 +132,9 @@ func postgresFailure(ctx context.Context, q *row.Query, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return timedOut(q)
 	}
+	if refused := postgresTLS(ctx, q.Table, err); refused != nil {
+		return refused
+	}
 	var tooLong *pgproto3.ExceededMaxBodyLenErr
 	if errors.As(err, &tooLong) {
 		return rowTooLarge("a row of table "+q.Table, tooLong.ActualBodyLen, limits.RowBytesMax)
@@ -172,8 +176,8 @@ func serverFailure(q *row.Query, failure *pgconn.PgError) error {
 		return job.Errorf(job.Overload, codeOverloaded, "the PostgreSQL server has no room for another read of %s%s; it is tried "+
 			"again later", q.Table, said)
 	case "28", "3D":
-		return job.Errorf(job.Permanent, codeDenied, "the PostgreSQL server refused the connection to %s%s; correct user, password "+
-			"or database in the connection's secret", q.Table, coded)
+		return job.Errorf(job.Permanent, codeDenied, "the PostgreSQL server refused the connection to %s%s; correct user, password, "+
+			"database or sslmode in the connection's secret", q.Table, coded)
 	case "3F", "42":
 		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names%s; restore it or "+
 			"apply a new version of the definition", q.Table, said)
