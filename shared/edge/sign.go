@@ -12,8 +12,12 @@ import (
 	"sealift/shared/pipeline"
 )
 
-// SignAPI answers POST /v1/exports/{id}/download-links.
+// SignAPI answers POST /v1/exports/{id}/download-links. Requests that meet at one export make way for each other with the
+// jitter of a real process, unless the signer brings its own.
 func SignAPI(s pipeline.Signer, claims Claims, log *slog.Logger) API {
+	if s.Jitter == nil {
+		s.Jitter = Jitter
+	}
 	return api{claims: claims, log: log, routes: map[string]route{
 		"POST /v1/exports/{id}/download-links": func(ctx context.Context, r request) (response, error) {
 			number, err := readFile(r.body)

@@ -22,7 +22,14 @@ type Signer struct {
 	Store  Store
 	Keys   Keys
 	NewID  func() string
+	// Jitter returns a random duration in [0, most), for full jitter between tries; without one there is no pause.
+	Jitter func(most time.Duration) time.Duration
 }
+
+// signTries is how often a link is tried for. Every link moves its job, so links that are asked for at once compete with
+// each other and not only with the job's own moves: of 30 at a time, with a tenth of a second between read and write,
+// each comes through within 14 tries.
+const signTries = 2 * limits.ConflictTries
 
 // Download is one link. URL is a secret until Expires and must not be logged.
 type Download struct {
@@ -36,9 +43,13 @@ type Download struct {
 // Sign decides anew on current facts: who asks, what the newest definition lets them see, the job's state, expiry and
 // count, and whether the object is still the one that was bound. The link is recorded before it is given out. It is for
 // the file that the manifest lists under the number, or for what the export delivers first when that is 0: its one file
-// or the manifest.
+// or the manifest. When the job moves in between, all is decided anew from a fresh read, after a pause; Transient with code
+// ledger_contended means that the tries or the time for that were used up and no link was recorded.
 func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, number int64) (Download, error) {
-	for range limits.ConflictTries {
+	for try := range signTries {
+		if try > 0 && !s.pause(ctx, try) {
+			break
+		}
 		j, err := visibleJob(ctx, s.Ledger, who, id)
 		if err != nil {
 			return Download{}, err
@@ -68,6 +79,32 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, numbe
 		return s.link(ctx, j, d, wanted)
 	}
 	return Download{}, job.Errorf(job.Transient, "ledger_contended", "the export is moving too fast; ask again")
+}
+
+// pause waits before try number try, counted from 0, for a random part of a time that doubles with each (M. Brooker,
+// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). It reports whether the time that is left is enough for
+// that try.
+func (s Signer) pause(ctx context.Context, try int) bool {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-limits.LedgerTryTime))
+		defer cancel()
+	}
+	var wait time.Duration
+	if s.Jitter != nil {
+		wait = s.Jitter(min(limits.LedgerBackoffBase<<(try-1), limits.LedgerBackoffMax))
+	}
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (s Signer) deliverable(j job.Job) error {
