@@ -75,7 +75,13 @@ func (s *mysqlSource) connect(ctx context.Context, q *row.Query) error {
 		return nil
 	}
 	conn, err := dialMySQL(ctx, s.config)
+	if errors.Is(err, errNoTLS) {
+		return tlsMissing("MySQL", q.Table, s.config.secure)
+	}
 	if err != nil {
+		if refused := certificateRefused("MySQL", q.Table, s.config.secure, err); refused != nil {
+			return refused
+		}
 		return mysqlFailure(ctx, q, err)
 	}
 	s.conn = conn
@@ -116,7 +122,7 @@ func (s *mysqlSource) prepareQuery(ctx context.Context, q *row.Query) error {
 		return err
 	}
 	if err := table.check(q); err != nil {
-		return err
+		return s.hidden(ctx, q, err)
 	}
 	s.shape, s.table, s.rowBytes = shape.String(), table, 0
 	return nil

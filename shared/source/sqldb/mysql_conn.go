@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,7 +56,9 @@ func authenticate(ctx context.Context, config *mysqlConfig, secure *tls.Config) 
 		}
 		return conn, err
 	}
+	var greeted *client.Conn
 	conn, err := client.ConnectWithDialer(ctx, "tcp", config.address, config.user, config.password, config.database, dial, func(c *client.Conn) error {
+		greeted = c
 		if secure != nil {
 			c.SetTLSConfig(secure)
 		}
@@ -66,7 +69,17 @@ func authenticate(ctx context.Context, config *mysqlConfig, secure *tls.Config) 
 	if heard != nil {
 		heard()
 	}
+	if err != nil && secure != nil && greeted != nil && withoutTLS(greeted) {
+		return nil, errNoTLS
+	}
 	return conn, err
+}
+
+// withoutTLS reports whether the server has said what it can do, and TLS isn't among it. The library tells that by its
+// text only.
+func withoutTLS(c *client.Conn) bool {
+	can := strings.Split(c.CapabilityString(), "|")
+	return slices.Contains(can, "CLIENT_PROTOCOL_41") && !slices.Contains(can, "CLIENT_SSL")
 }
 
 // sessionText fixes what the session may do and how its values look, whatever the server's defaults are.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/go-mysql-org/go-mysql/mysql"
 
@@ -49,6 +50,25 @@ func mysqlFailure(ctx context.Context, q *row.Query, err error) error {
 		"check its host, port and TLS mode if this lasts", q.Table, networkCause(err))
 }
 
+// hidden explains what the catalogue doesn't show: it keeps quiet about tables and columns that the user has no right to,
+// so the server is asked for them outright. It refuses such a user in the same words whether they exist or not.
+func (s *mysqlSource) hidden(ctx context.Context, q *row.Query, missing error) error {
+	if job.CodeOf(missing) != codeSchemaChanged || s.conn == nil {
+		return missing
+	}
+	var columns []string
+	for _, column := range sources(q) {
+		columns = append(columns, quoteColumn(column))
+	}
+	var refused *job.Error
+	err := s.command(ctx, q, "SELECT "+strings.Join(columns, ", ")+" FROM "+quoteTable(q.Table)+" AS t LIMIT 0")
+	if !errors.As(err, &refused) || refused.Code != codeDenied {
+		return missing
+	}
+	return job.Errorf(job.Permanent, codeDenied, "%s. Without that right the server doesn't tell whether it is there at all, so compare the "+
+		"names in the definition with the table too", refused.Detail)
+}
+
 // The server's errors by number, from MySQL's and MariaDB's error references.
 func mysqlRefusal(q *row.Query, said *mysql.MyError) error {
 	coded := " (error " + strconv.Itoa(int(said.Code)) + ")"
@@ -62,8 +82,10 @@ func mysqlRefusal(q *row.Query, said *mysql.MyError) error {
 	case 1142, 1143, 1227, 1290, 1370, 1792: // command, column, privilege, read-only
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table", q.Table, full)
 	case 1044, 1045, 1046, 1049, 1130, 1251, 1396, 1698, 1820, 1862, 2059, 4151: // user, database, host, plugin, password
-		return job.Errorf(job.Permanent, codeDenied, "the MySQL server refused the connection to %s%s; correct user, password "+
-			"or database in the connection's secret", q.Table, coded)
+		return job.Errorf(job.Permanent, codeDenied, "the MySQL server refused the connection to %s%s; correct user, password, "+
+			"database or sslmode in the connection's secret", q.Table, coded)
+	case 3159: // require_secure_transport
+		return tlsNeeded("MySQL", q.Table)
 	case 1037, 1038, 1040, 1041, 1203, 1226, 1135: // memory, connections, threads
 		return job.Errorf(job.Overload, codeOverloaded, "the MySQL server has no room for another read of %s%s; it is tried "+
 			"again later", q.Table, coded)

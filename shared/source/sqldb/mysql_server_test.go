@@ -3,6 +3,7 @@ package sqldb_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,11 @@ func mysqlSession(t *testing.T, server *mytest.Server) {
 	if got := mytest.Query(t, dsn, "SELECT count(*) FROM written"); got[0] != "0" {
 		t.Errorf("the source has written %s rows", got[0])
 	}
+}
+
+// says reports whether an error says all of the words.
+func says(err error, words ...string) bool {
+	return !slices.ContainsFunc(words, func(text string) bool { return !strings.Contains(fmt.Sprint(err), text) })
 }
 
 // slowView takes half a minute for its one row.
@@ -126,17 +132,36 @@ func mysqlDenied(t *testing.T, server *mytest.Server) {
 	dsn := server.Schema(t)
 	mysqlOne(t, dsn, "text", "'x'")
 	database := dsn[strings.LastIndex(dsn, "/")+1 : strings.Index(dsn, "?")]
-	mytest.Exec(t, dsn, "CREATE USER stranger IDENTIFIED BY 'p@ss:w/rd', half IDENTIFIED BY 'p@ss:w/rd', reader IDENTIFIED BY 'p@ss:w/rd'", "GRANT USAGE ON *.* TO stranger", "GRANT SELECT (tenant, id) ON t TO half",
+	mytest.Exec(t, dsn, "CREATE USER outsider IDENTIFIED BY 'p@ss:w/rd', stranger IDENTIFIED BY 'p@ss:w/rd', half IDENTIFIED BY 'p@ss:w/rd', reader IDENTIFIED BY 'p@ss:w/rd'", "GRANT USAGE ON *.* TO stranger", "GRANT SELECT (tenant, id) ON t TO half",
 		"GRANT SELECT ON t TO reader")
 	const password = ":p%40ss%3Aw%2Frd"
 	if rows, err := read(open(t, asUser(dsn, "reader"+password)), valueQuery(row.String)); err != nil || len(rows) != 1 {
 		t.Errorf("a reader reads %q (%v), want one row", rows, err)
 	}
-	err := open(t, asUser(dsn, "half"+password)).Check(context.Background(), valueQuery(row.String))
-	if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "source_denied" && job.CodeOf(err) != "source_schema_changed" {
-		t.Errorf("a user of two columns is told %v, want a permanent refusal", err)
+	mytest.Exec(t, dsn, "CREATE TABLE other (n int)", "GRANT SELECT ON other TO stranger")
+	for user, words := range map[string][]string{
+		"half":     {"may not read t (error 1143", "column 'v'", "grant it SELECT on the table", "whether it is there at all"},
+		"stranger": {"may not read t (error 1142", "grant it SELECT on the table", "whether it is there at all"},
+	} {
+		src := open(t, asUser(dsn, user+password))
+		_, identified := src.Identity(context.Background(), valueQuery(row.String))
+		_, read := read(src, valueQuery(row.String))
+		for _, err := range []error{src.Check(context.Background(), valueQuery(row.String)), identified, read} {
+			if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "source_denied" || !says(err, words...) {
+				t.Errorf("%s is told %v, want source_denied that says %q", user, err, words)
+			}
+		}
 	}
-	for _, other := range []string{asUser(dsn, "nobody:hushed"), asUser(dsn, "reader:hushed"), asUser(dsn, "stranger"+password), strings.Replace(dsn, "/"+database, "/none", 1)} {
+	gone := valueQuery(row.String)
+	gone.Table = "gone"
+	if err := open(t, dsn).Check(context.Background(), gone); job.CodeOf(err) != "source_schema_changed" || !says(err, "table gone isn't there") {
+		t.Errorf("one who may read everything is told %v of a table that isn't there, want source_schema_changed", err)
+	}
+	gone.Table, gone.Columns[0].Source = "t", "gone"
+	if err := open(t, asUser(dsn, "reader"+password)).Check(context.Background(), gone); job.CodeOf(err) != "source_schema_changed" || !says(err, "table t has no column gone") {
+		t.Errorf("a reader is told %v of a column that isn't there, want source_schema_changed", err)
+	}
+	for _, other := range []string{asUser(dsn, "nobody:hushed"), asUser(dsn, "reader:hushed"), asUser(dsn, "outsider"+password), strings.Replace(dsn, "/"+database, "/none", 1)} {
 		_, err := sqldb.Open(context.Background(), other)
 		if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "source_denied" {
 			t.Errorf("%s is told %v, want source_denied", other, err)

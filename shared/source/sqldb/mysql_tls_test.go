@@ -61,32 +61,46 @@ func certificate(t *testing.T, host string) (certFile, keyFile string) {
 	return certFile, keyFile
 }
 
+// wantRefused wants a permanent refusal that says text and what to change.
+func wantRefused(t *testing.T, name string, err error, text string) {
+	t.Helper()
+	if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "source_denied" || !strings.Contains(err.Error(), text) ||
+		!strings.Contains(err.Error(), "in the connection's secret") {
+		t.Errorf("%s: %v, want a permanent source_denied that says %q and names the connection's secret", name, err, text)
+	}
+}
+
 func TestMySQLUsesTLSAsTheAddressAsks(t *testing.T) {
 	t.Parallel()
 	mine, key := certificate(t, "127.0.0.1")
 	foreign, _ := certificate(t, "127.0.0.1")
 	named, namedKey := certificate(t, "db.example")
 	secure, other, plain := mytest.Start(t, "--ssl-cert="+mine, "--ssl-key="+key), mytest.Start(t, "--ssl-cert="+named, "--ssl-key="+namedKey), mytest.Start(t)
+	strict := mytest.Start(t, "--ssl-cert="+mine, "--ssl-key="+key)
 	for _, c := range []struct {
 		name    string
 		server  *mytest.Server
 		options string
-		want    string // the session's cipher: some, none, or refused
+		want    string // the session's cipher, some or none, or what the refusal says
 	}{
 		{"disable", secure, "sslmode=disable", "none"}, {"prefer", secure, "sslmode=prefer", "some"}, {"nothing said", secure, "", "some"},
 		{"require", secure, "sslmode=require", "some"}, {"verify-ca", secure, "sslmode=verify-ca&sslrootcert=" + mine, "some"},
-		{"verify-full", secure, "sslmode=verify-full&sslrootcert=" + mine, "some"}, {"verify-full by another root", secure, "sslmode=verify-full&sslrootcert=" + foreign, "refused"},
-		{"verify-ca by another root", secure, "sslmode=verify-ca&sslrootcert=" + foreign, "refused"}, {"verify-full by the system's roots", secure, "sslmode=verify-full", "refused"},
-		{"verify-ca of another host", other, "sslmode=verify-ca&sslrootcert=" + named, "some"}, {"verify-full of another host", other, "sslmode=verify-full&sslrootcert=" + named, "refused"},
-		{"prefer without TLS", plain, "sslmode=prefer", "none"}, {"require without TLS", plain, "sslmode=require", "refused"},
+		{"verify-full", secure, "sslmode=verify-full&sslrootcert=" + mine, "some"}, {"verify-full by another root", secure, "sslmode=verify-full&sslrootcert=" + foreign, "certificate signed by unknown authority"},
+		{"verify-ca by another root", secure, "sslmode=verify-ca&sslrootcert=" + foreign, "sslmode=verify-ca asks (x509: certificate signed by unknown authority"}, {"verify-full by the system's roots", secure, "sslmode=verify-full", "sslmode=verify-full asks (x509: certificate signed by unknown authority"},
+		{"verify-ca of another host", other, "sslmode=verify-ca&sslrootcert=" + named, "some"}, {"verify-full of another host", other, "sslmode=verify-full&sslrootcert=" + named, "cannot validate certificate for 127.0.0.1"},
+		{"prefer without TLS", plain, "sslmode=prefer", "none"}, {"require without TLS", plain, "sslmode=require", "asks for TLS with sslmode=require, and the MySQL server of t2 offers none; set up TLS on the server"},
+		{"verify-ca without TLS", plain, "sslmode=verify-ca&sslrootcert=" + mine, "asks for TLS with sslmode=verify-ca"},
+		{"verify-full without TLS", plain, "sslmode=verify-full", "asks for TLS with sslmode=verify-full"},
+		{"disable where TLS is a must", strict, "sslmode=disable", "correct user, password, database or sslmode"},
 	} {
 		dsn := c.server.Schema(t)
 		mytest.Exec(t, dsn, "CREATE VIEW t AS SELECT 'acme' AS tenant, 1 AS id, variable_value AS v FROM information_schema.SESSION_STATUS WHERE variable_name = 'Ssl_cipher'")
+		if c.server == strict {
+			mytest.Exec(t, dsn, "SET GLOBAL require_secure_transport = ON")
+		}
 		src, err := sqldb.Open(context.Background(), strings.Replace(dsn, "sslmode=disable", c.options, 1))
-		if c.want == "refused" {
-			if job.KindOf(err) != job.Transient || job.CodeOf(err) != "source_unavailable" {
-				t.Errorf("%s: %v, want source_unavailable", c.name, err)
-			}
+		if c.want != "some" && c.want != "none" {
+			wantRefused(t, c.name, err, c.want)
 			continue
 		}
 		if err != nil {
