@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"sealift/localstack/cloud"
 	"sealift/localstack/connection"
@@ -28,9 +26,9 @@ func connect(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if *name == "" {
 		return fmt.Errorf("%w: give --name NAME and the address on the standard input, as in: echo postgres://reader@db/shop | localstack connect --name shop", errUsage)
 	}
-	address, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if address = strings.TrimSpace(address); address == "" {
-		return fmt.Errorf("%w: the standard input has no address (%w); send one line, as in postgres://reader@db/shop, mysql://reader@db/shop or sqlite:///absolute/path.db", errUsage, err)
+	address, err := connection.Read(ctx, os.Stdin)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	if err := connection.Put(ctx, cloud.AWSConfig(*endpoint, *region), *stackName, *name, address); err != nil {
 		return err
