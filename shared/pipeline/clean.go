@@ -36,7 +36,7 @@ func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {
 		// A worker may still be sure of its lease and write; it can't commit any more, and it stops before this.
 		return c.Ledger.Apply(ctx, held.Unit().Postpone(now, quiet.Add(time.Second)))
 	}
-	removed := removal{store: c.Store, advance: held.Advance, keep: c.kept(j, held.Unit().Scope), etags: map[string]string{j.Artifact.Key: j.Artifact.ETag}}
+	removed := removal{store: c.Store, advance: held.Advance, keep: c.kept(j, held.Unit().Scope), bound: j.Artifact}
 	for _, prefix := range c.Keys.Prefixes(j.Tenant, j.ID) {
 		if err := removed.uploads(ctx, prefix); err != nil {
 			return err
@@ -84,12 +84,13 @@ func (c Cleaner) kept(j job.Job, scope job.CleanScope) func(key string) bool {
 	}
 }
 
-// removal deletes below prefixes and counts.
+// removal deletes below prefixes and counts. It deletes the version that it has seen: the one that was bound, for what was,
+// and for everything else the one that the listing shows. Keys are never reused, so another version is a stop.
 type removal struct {
 	store       Store
 	advance     func()
 	keep        func(key string) bool
-	etags       map[string]string
+	bound       job.Artifact
 	objectCount int
 	uploadCount int
 }
@@ -127,7 +128,11 @@ func (r *removal) objects(ctx context.Context, prefix string) error {
 			if r.keep(object.Key) {
 				continue
 			}
-			if err := r.store.Delete(ctx, object.Key, r.etags[object.Key]); err != nil {
+			etag := object.ETag
+			if object.Key == r.bound.Key {
+				etag = r.bound.ETag
+			}
+			if err := r.store.Delete(ctx, object.Key, etag); err != nil {
 				return err
 			}
 			r.objectCount++

@@ -48,7 +48,12 @@ func (w table) apply(change job.Change) {
 
 func (w table) plan() job.Unit {
 	w.t.Helper()
-	unit, err := job.DecodeUnit(w.Ledger.Peek(job.UnitKey(w.job.ID, job.PlanID)))
+	return w.unit(job.PlanID)
+}
+
+func (w table) unit(id string) job.Unit {
+	w.t.Helper()
+	unit, err := job.DecodeUnit(w.Ledger.Peek(job.UnitKey(w.job.ID, id)))
 	if err != nil {
 		w.t.Fatal(err)
 	}
