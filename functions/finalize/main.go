@@ -29,5 +29,5 @@ func build(cfg edge.FinalizeConfig, cloud aws.Config, log *slog.Logger) (any, er
 	finalizer := pipeline.Finalizer{
 		Worker: worker, Store: wire.Store(cloud, cfg.BucketName), Keys: artifact.Keys{}, NewRandom: edge.NewOwner,
 	}
-	return edge.Queue(log, finalizer.Finalize), nil
+	return edge.Queue(log, wire.Again(cloud, cfg.Delays), finalizer.Finalize), nil
 }

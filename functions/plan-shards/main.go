@@ -30,5 +30,5 @@ func build(cfg edge.PlanConfig, cloud aws.Config, log *slog.Logger) (any, error)
 	})
 	worker := edge.Worker(wire.Ledger(cloud, cfg.TableName), queue, log)
 	planner := pipeline.Planner{Worker: worker, Sources: sources}
-	return edge.Queue(log, planner.Plan), nil
+	return edge.Queue(log, wire.Again(cloud, cfg.Delays), planner.Plan), nil
 }

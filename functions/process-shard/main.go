@@ -37,5 +37,5 @@ func build(cfg edge.ProcessConfig, cloud aws.Config, log *slog.Logger) (any, err
 	processor := pipeline.Processor{
 		Worker: worker, Sources: sources, Store: wire.Store(cloud, cfg.BucketName), Keys: artifact.Keys{}, Memory: pipeline.NewMemory(),
 	}
-	return edge.Queue(log, processor.Process), nil
+	return edge.Queue(log, wire.Again(cloud, cfg.Delays), processor.Process), nil
 }

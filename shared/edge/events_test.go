@@ -142,7 +142,7 @@ func (h *house) answer(file string, payload []byte) string {
 	case "queue":
 		var event events.SQSEvent
 		decode(h.t, payload, &event)
-		response, err := edge.Queue(h.logger(), h.deliver)(h.t.Context(), event)
+		response, err := edge.Queue(h.logger(), h.showAgain, h.deliver)(h.t.Context(), event)
 		return h.queueWords(response, err)
 	case "intake":
 		response, err := h.createFunction()(payload)

@@ -43,6 +43,9 @@ type house struct {
 	ledger pipeline.Ledger
 	// newID names the next job.
 	newID func() string
+	// shown are the messages that were made visible again at once, and showErr is what that fails with.
+	shown   []string
+	showErr error
 
 	lock sync.Mutex
 	// last is the event that was handed over last.
@@ -271,6 +274,12 @@ func (h *house) deliver(ctx context.Context, pointer job.Pointer) error {
 		return pipeline.Finalizer{Worker: worker, Store: h.world.Store, Keys: artifact.Keys{}, NewRandom: edge.NewToken}.Finalize(ctx, pointer)
 	}
 	return pipeline.Processor{Worker: worker, Sources: h, Store: h.world.Store, Keys: artifact.Keys{}}.Process(ctx, pointer)
+}
+
+// showAgain notes that a message was made visible again at once.
+func (h *house) showAgain(_ context.Context, message events.SQSMessage) error {
+	h.shown = append(h.shown, message.MessageId)
+	return h.showErr
 }
 
 // completed asks for an export and runs it to its end.

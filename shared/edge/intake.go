@@ -74,7 +74,7 @@ type Intake struct {
 // Messages creates an export for every message of the intake queue. One that is refused comes again and ends among the
 // dead letters, with the reason in the log; a repeated one is the same job, by its key or its message.
 func (i Intake) Messages(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-	return eachMessage(ctx, i.Log, event, func(ctx context.Context, message events.SQSMessage) (string, error) {
+	return eachMessage(ctx, i.Log, event, afterVisibility, func(ctx context.Context, message events.SQSMessage) (string, error) {
 		sender, _, _ := strings.Cut(message.Attributes["SenderId"], ":")
 		return i.create(ctx, "sqs:"+sender, message.MessageId, []byte(message.Body))
 	})

@@ -50,15 +50,25 @@ const (
 	// retry leaves the message to become visible again; when it has come too often, the queue moves it to its dead
 	// letters, where it is kept for people.
 	retry verdict = "retry"
+	// reject is a retry that waits for nothing: the message can't be understood by this function, ever, and is to come to
+	// its queue's dead letters within moments and not after hours.
+	reject verdict = "reject"
 )
 
 // answer is the one place that turns an error into what happens to the message. A message that can't be understood or
 // whose job isn't there is never swallowed: it comes again and ends among the dead letters.
-func answer(kind job.Kind) verdict {
+func answer(kind job.Kind, code string) verdict {
+	switch code {
+	case "message_malformed", "message_schema", "message_misrouted":
+		return reject
+	}
 	switch kind {
 	case "", job.Fenced:
 		return acknowledge
-	case job.Invalid, job.NotFound, job.Permanent, job.Transient, job.Overload, job.Unknown, job.Resource, job.Cancelled, job.Limited:
+	case job.NotFound:
+		// The row is there before its message is sent, so there is no such job or unit.
+		return reject
+	case job.Invalid, job.Permanent, job.Transient, job.Overload, job.Unknown, job.Resource, job.Cancelled, job.Limited:
 		return retry
 	}
 	return retry

@@ -9,11 +9,15 @@ import (
 	"sealift/shared/job"
 )
 
+// Again makes a message visible at once. One for which it fails becomes so after its queue's visibility timeout.
+type Again func(ctx context.Context, message events.SQSMessage) error
+
 // Queue answers an SQS event: every message is decoded and handled by itself, and those that must come again are named
-// in the answer, so that one bad message never takes others with it.
-func Queue(log *slog.Logger, handle func(ctx context.Context, pointer job.Pointer) error) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+// in the answer, so that one bad message never takes others with it. What no repetition can cure is made visible again at
+// once: it uses up its receives within moments and is among the dead letters while whoever sent it is still looking.
+func Queue(log *slog.Logger, again Again, handle func(ctx context.Context, pointer job.Pointer) error) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		return eachMessage(ctx, log, event, func(ctx context.Context, message events.SQSMessage) (string, error) {
+		return eachMessage(ctx, log, event, again, func(ctx context.Context, message events.SQSMessage) (string, error) {
 			pointer, err := job.DecodePointer([]byte(message.Body))
 			if err != nil {
 				return "", err
@@ -23,12 +27,15 @@ func Queue(log *slog.Logger, handle func(ctx context.Context, pointer job.Pointe
 	}
 }
 
+// afterVisibility leaves a message to its queue's visibility timeout, where that is short.
+func afterVisibility(context.Context, events.SQSMessage) error { return nil }
+
 // eachMessage handles messages one after the other and logs each once. handle says what the message was about.
-func eachMessage(ctx context.Context, log *slog.Logger, event events.SQSEvent, handle func(context.Context, events.SQSMessage) (string, error)) (events.SQSEventResponse, error) {
+func eachMessage(ctx context.Context, log *slog.Logger, event events.SQSEvent, again Again, handle func(context.Context, events.SQSMessage) (string, error)) (events.SQSEventResponse, error) {
 	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	for _, message := range event.Records {
 		subject, err := handle(ctx, message)
-		verdict := answer(job.KindOf(err))
+		verdict := answer(job.KindOf(err), job.CodeOf(err))
 		attributes := []any{
 			"message_id", message.MessageId, "subject", subject, "received", message.Attributes["ApproximateReceiveCount"], "verdict", string(verdict),
 		}
@@ -37,8 +44,13 @@ func eachMessage(ctx context.Context, log *slog.Logger, event events.SQSEvent, h
 			continue
 		}
 		attributes = append(attributes, "kind", string(job.KindOf(err)), "code", job.CodeOf(err), "error", err.Error())
+		if verdict == reject {
+			if failure := again(ctx, message); failure != nil {
+				attributes = append(attributes, "visible_error", failure.Error())
+			}
+		}
 		log.WarnContext(ctx, "message not handled", attributes...)
-		if verdict == retry {
+		if verdict != acknowledge {
 			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.MessageId})
 		}
 	}

@@ -5,11 +5,13 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -76,4 +78,30 @@ func Delayers(cloud aws.Config, d edge.Delays) (*queue.Queue, error) {
 		},
 		ScheduleGroup: d.ScheduleGroup, ScheduleRoleARN: d.ScheduleRoleARN, Now: time.Now,
 	})
+}
+
+// againTime bounds the one call of Again.
+const againTime = 5 * time.Second
+
+// Again shows a message of the function's own queue again at once. It is tried once: a message for which it fails comes
+// again all the same, only later.
+func Again(cloud aws.Config, d edge.Delays) edge.Again {
+	client := sqs.NewFromConfig(cloud, func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
+	urls := map[string]string{
+		d.PlanARN: d.PlanURL, d.LaneBulkARN: d.LaneBulkURL, d.LaneRealtimeARN: d.LaneRealtimeURL, d.FinalizeARN: d.FinalizeURL,
+	}
+	return func(ctx context.Context, message events.SQSMessage) error {
+		url, known := urls[message.EventSourceARN]
+		if !known {
+			return job.Errorf(job.Permanent, "queue_unknown",
+				"the message came from %s, which is none of the queues of the function's environment in template.yaml", message.EventSourceARN)
+		}
+		ctx, cancel := context.WithTimeout(ctx, againTime)
+		defer cancel()
+		_, err := client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: &message.ReceiptHandle})
+		if err != nil {
+			return fmt.Errorf("show a message of %s again: %w", url, err)
+		}
+		return nil
+	}
 }
