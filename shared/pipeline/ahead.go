@@ -25,6 +25,10 @@ type batch struct {
 	err  error
 }
 
+// batchValuesMax bounds how many values a batch holds beside its bytes: each takes a word of memory, also a NULL that takes
+// no byte, and a table may have as many columns as a definition.
+const batchValuesMax = 1 << 20
+
 func readAhead(s *shard, from source.Source) *ahead {
 	a := &ahead{shard: s, from: from, filled: make(chan batch), spare: make(chan *row.Batch, limits.BatchesAhead)}
 	for range limits.BatchesAhead {
@@ -47,14 +51,11 @@ func (a *ahead) run(ctx context.Context, cursor row.Key) error {
 		if err := a.shard.alive(ctx, a.shard.job.ID); err != nil {
 			return err
 		}
-		err := a.read(ctx, cursor, into)
-		rows := into.Rows()
-		next := batch{rows: into, err: err}
-		if err != nil || rows == 0 {
-			next.rows = nil
-		}
-		if err == nil && rows > 0 {
-			cursor = into.Key(rows-1, a.shard.spec.Keys)
+		next := batch{err: a.read(ctx, cursor, into)}
+		if rows := into.Rows(); next.err == nil && rows > 0 {
+			next.rows, cursor = into, into.Key(rows-1, a.shard.spec.Keys)
+		} else {
+			a.done(into)
 		}
 		select {
 		case a.filled <- next:
@@ -70,12 +71,13 @@ func (a *ahead) run(ctx context.Context, cursor row.Key) error {
 // read fills one batch with what is behind the cursor.
 func (a *ahead) read(ctx context.Context, cursor row.Key, into *row.Batch) error {
 	s := a.shard
-	into.Reset(len(s.query.Columns) + len(s.query.Key))
+	width := len(s.query.Columns) + len(s.query.Key)
+	into.Reset(width)
 	if s.query.Ceiling == nil {
 		// The set was empty when it was frozen; what has arrived since is not part of it.
 		return nil
 	}
-	limit := source.Limit{Rows: limits.BatchRows, Bytes: limits.BatchBytes}
+	limit := source.Limit{Rows: min(limits.BatchRows, max(1, batchValuesMax/width)), Bytes: limits.BatchBytes}
 	if err := a.from.Read(ctx, s.query, s.held.Unit().Range, cursor, limit, into); err != nil {
 		return err
 	}

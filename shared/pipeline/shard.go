@@ -50,8 +50,8 @@ func (s *shard) write(ctx context.Context, connection string) (job.StagedObject,
 }
 
 // read streams the rest of the range into parts. Reading the next batch overlaps the encoding of the one before, and
-// encoding the next part the upload of the one before; commits stay in order. It returns the only part of a shard that is too small for a multipart upload, or nil when every part
-// is committed.
+// encoding the next part the upload of the one before; commits stay in order. It returns the only part of a shard that is
+// too small for a multipart upload, or nil when every part is committed.
 func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
 	from, err := s.Sources.Open(ctx, connection)
 	if err != nil {
@@ -252,13 +252,15 @@ func (s *shard) putSmall(ctx context.Context, last segment) (job.StagedObject, e
 	}
 	key := s.Keys.Staging(unit.Tenant, unit.Job, unit.ID, unit.Generation)
 	object, err := s.Store.Put(ctx, NewObject{Key: key, ContentType: stagingType}, last.part.Data)
-	if err != nil {
+	if err == nil {
+		// After an error a call that was given up may still hold the buffer.
+		s.Memory.keepPart(last.part.Data)
+	} else {
 		object, err = adopt(ctx, s.Store, err, Object{Key: key, Bytes: int64(len(last.part.Data)), CRC64: last.part.CRC64})
 	}
 	if err != nil {
 		return job.StagedObject{}, err
 	}
-	s.Memory.keepPart(last.part.Data)
 	return job.StagedObject{Key: object.Key, ETag: object.ETag, Bytes: object.Bytes}, nil
 }
 
