@@ -24,7 +24,7 @@ func (w Words) Explain(r Refusal) string {
 	if !known {
 		return r.Detail
 	}
-	rest := r.Detail[len(pointer):]
+	rest := w.named(r.Detail[len(pointer):])
 	_, allowed, listed := strings.Cut(rest, "; ")
 	switch {
 	case r.Code == "column-unknown" && listed:
@@ -39,6 +39,19 @@ func (w Words) Explain(r Refusal) string {
 		text += "; " + dayHelp
 	}
 	return text + w.booleanHint(pointer)
+}
+
+// named says flags for the pointers inside of a text, but for what it quotes.
+func (w Words) named(text string) string {
+	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|/[a-z_]+(?:/[a-z_0-9]+)*`).ReplaceAllStringFunc(text, func(found string) string {
+		if found[0] == '"' {
+			return found
+		}
+		if flag, _, known := w.flag(found); known {
+			return flag
+		}
+		return found
+	})
 }
 
 // dayHelp says which other form the flags for times take.

@@ -10,7 +10,9 @@ import (
 
 // Definition is a definition as the API shows it.
 type Definition struct {
-	Name      string `json:"name"`
+	Name string `json:"name"`
+	// Title is that of a listing that gives it without the whole definition.
+	Title     string `json:"title"`
 	Version   int64  `json:"version"`
 	SHA256    string `json:"sha256"`
 	AppliedAt string `json:"applied_at"`

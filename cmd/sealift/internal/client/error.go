@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"syscall"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // Error is a call that failed: refused by the service, or never answered. It holds no token.
@@ -56,7 +58,7 @@ func (e *Error) Error() string {
 	case e.Status != 0:
 		text += fmt.Sprintf("\n(%d, %s)", e.Status, where)
 	default:
-		text += fmt.Sprintf("\n(%s at %s, after %d tries)", where, e.Endpoint, max(e.Tries, 1))
+		text += fmt.Sprintf("\n(%s at %s, after %s)", where, e.Endpoint, english.Plural(max(e.Tries, 1), "try", ""))
 	}
 	if e.Advice != "" {
 		text += "\n" + e.Advice

@@ -158,7 +158,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 		if len(names) == 0 {
 			return fmt.Errorf("`%s` takes no arguments, not %q", command.CommandPath(), args)
 		}
-		return fmt.Errorf("`%s` takes %s, but %d arguments are given\nsee `%s --help`", command.CommandPath(), strings.Join(names, " and "), len(args), command.CommandPath())
+		return fmt.Errorf("`%s` takes %s, but %s given\nsee `%s --help`", command.CommandPath(), strings.Join(names, " and "), counted(int64(len(args)), "argument is", "arguments are"), command.CommandPath())
 	}
 }
 

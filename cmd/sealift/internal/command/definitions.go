@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,25 +149,37 @@ func (a *app) definitionsListCommand() *cobra.Command {
 			if a.json {
 				return a.out.json(map[string]any{"definitions": all})
 			}
-			rows := [][]string{{"NAME", "VERSION", "APPLIED", "TITLE"}}
-			for _, body := range all {
-				var d client.Definition
-				if err := json.Unmarshal(body, &d); err != nil {
-					return fmt.Errorf("read the answer: %w", err)
-				}
-				says, err := contractOf(d)
-				if err != nil {
-					return err
-				}
-				rows = append(rows, []string{d.Name, strconv.FormatInt(d.Version, 10), dash(d.AppliedAt), dash(says.Title)})
-			}
-			a.out.table(rows)
-			if len(all) == 0 {
-				a.err.printf("there is no definition that you may ask for\n")
-			}
-			return nil
+			return a.listed(all)
 		}),
 	}
+}
+
+// listed is the table of definitions. Titles are in it when the service gives any.
+func (a *app) listed(all []json.RawMessage) error {
+	rows, titles := [][]string{{"NAME", "VERSION", "APPLIED", "TITLE"}}, false
+	for _, body := range all {
+		var d client.Definition
+		if err := json.Unmarshal(body, &d); err != nil {
+			return fmt.Errorf("read the answer: %w", err)
+		}
+		says, err := contractOf(d)
+		if err != nil {
+			return err
+		}
+		title := cmp.Or(d.Title, says.Title)
+		titles = titles || title != ""
+		rows = append(rows, []string{d.Name, strconv.FormatInt(d.Version, 10), dash(d.AppliedAt), dash(title)})
+	}
+	if !titles {
+		for i := range rows {
+			rows[i] = rows[i][:3]
+		}
+	}
+	a.out.table(rows)
+	if len(all) == 0 {
+		a.err.printf("there is no definition that you may ask for\n")
+	}
+	return nil
 }
 
 func (a *app) definitionsShowCommand() *cobra.Command {
@@ -183,7 +196,7 @@ versions are for operators.`,
 			}
 			d, body, err := c.Definition(ctx, args[0], version)
 			if err != nil {
-				return err
+				return inFlags(err, map[string]string{"version": "--version"})
 			}
 			if version > 0 && d.Version != version {
 				return &ending{exitNotFound, "not-found", fmt.Errorf("version %d of definition %s is for operators; the newest is %d: leave --version out", version, d.Name, d.Version)}

@@ -179,7 +179,7 @@ func TestDamagedBytesNeverGetTheName(t *testing.T) {
 	}
 	file := s.path("out.csv")
 	got := ana.run("export", "download", export, "--output", file)
-	if got.code != 7 || !strings.Contains(got.stderr, "don't have the checksum") {
+	if got.code != 7 || !strings.Contains(got.stderr, " bytes) doesn't have the checksum") {
 		t.Errorf("%+v", got)
 	}
 	for _, path := range []string{file, file + ".part"} {

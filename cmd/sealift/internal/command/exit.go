@@ -64,6 +64,24 @@ func exitOf(err error) int {
 	return exitRefused
 }
 
+// inFlags says a refusal in the flags that the fields at fault were given by. A field is a pointer into the request's body,
+// or the name of a parameter of its query.
+func inFlags(err error, flags map[string]string) error {
+	var called *client.Error
+	if !errors.As(err, &called) || flags[called.Field] == "" {
+		return err
+	}
+	flag := flags[called.Field]
+	for _, begins := range []string{called.Field, "the query parameter " + called.Field} {
+		if rest, ok := strings.CutPrefix(called.Detail, begins); ok {
+			called.Detail = flag + strings.ReplaceAll(rest, "leave the field out", "leave the flag out")
+			return err
+		}
+	}
+	called.Detail = flag + ": " + called.Detail
+	return err
+}
+
 func exitOfCall(err *client.Error) int {
 	switch {
 	case err.Code == "idempotency-key-reused":

@@ -48,7 +48,12 @@ func TestExitCodesAndWhatToDo(t *testing.T) {
 		"limit of nothing":           {ana, []string{"export", "list", "--limit", "0"}, 2, []string{"allowed are 1 to 1000, or give --all"}},
 		"limit of too many":          {ana, []string{"export", "list", "--limit", "99999"}, 2, []string{"--limit is 99999; allowed are 1 to 1000"}},
 		"limit beside all":           {ana, []string{"export", "list", "--limit", "5", "--all"}, 2, []string{"--limit and --all can't go together"}},
-		"too many arguments":         {ana, []string{"export", "show", "a", "b"}, 2, []string{"the ID of an export"}},
+		"too many arguments":         {ana, []string{"export", "show", "a", "b"}, 2, []string{"takes the ID of an export, but 2 arguments are given"}},
+		"too many arguments by one":  {ana, []string{"definitions", "show"}, 2, []string{"takes a NAME, but 0 arguments are given"}},
+		"one argument for none":      {ana, []string{"export", "verify"}, 2, []string{"takes a PATH, but 0 arguments are given"}},
+		"byte order mark elsewhere":  {ana, ask("--bom", "--encoding", "gb18030"), 1, []string{"sealift: --bom is true; a byte order mark is for utf-8, and --encoding is gb18030\n"}},
+		"a cursor that is none":      {ana, []string{"export", "list", "--cursor", "x"}, 1, []string{"sealift: --cursor is not a next_cursor of this listing; send it as it was given"}},
+		"a reason that is too long":  {ana, []string{"export", "cancel", done, "--reason", strings.Repeat("x", 5000)}, 1, []string{"sealift: --reason: the body must be empty or", "a reason of at most"}},
 		"not an id":                  {ana, []string{"export", "show", "../definitions"}, 2, []string{"is not the id of an export"}},
 		"no definition":              {ana, []string{"export", "create", "--purpose", "x"}, 2, []string{"--definition is missing"}},
 		"filter without operator":    {ana, ask("--filter", "status"), 2, []string{"has no operator", "column=text"}},
@@ -242,8 +247,12 @@ func TestWatchEndsAsTheExportDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ana.run("export", "watch", export)
-		if got.code != 1 || !strings.Contains(got.stderr, "export "+export+" failed: ") || !strings.Contains(got.stderr, "sealift export events") {
+		const why = "SQLite file shop.db isn't there or can't be read; check the path and its permissions"
+		if got.code != 1 || !strings.Contains(got.stderr, "export "+export+" failed: "+why+" (source_denied)\n") || !strings.Contains(got.stderr, "sealift export events") {
 			t.Errorf("%+v", got)
+		}
+		if told := ana.ok("export", "events", export); !strings.Contains(told.stdout, "queued > failed  source_denied, unit=plan: "+why+"\n") {
+			t.Errorf("events do not say why:\n%s", told.stdout)
 		}
 	})
 	t.Run("interrupted is 130 and leaves the export alone", func(t *testing.T) {

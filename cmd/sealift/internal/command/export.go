@@ -130,7 +130,7 @@ func (a *app) listCommand() *cobra.Command {
 				}
 				page, err := c.List(ctx, cursor, want)
 				if err != nil {
-					return err
+					return inFlags(err, map[string]string{"cursor": "--cursor", "limit": "--limit"})
 				}
 				found.Exports, found.Next = append(found.Exports, page.Exports...), page.Next
 				if page.Next == nil || *page.Next == cursor {
@@ -190,7 +190,7 @@ but its delivery can be ended with revoke.`,
 		}
 		seen, err := end(ctx, args[0], reason)
 		if err != nil {
-			return err
+			return inFlags(err, map[string]string{"/reason": "--reason"})
 		}
 		if a.json {
 			return a.out.json(compact(seen.Body))
@@ -225,12 +225,14 @@ func (a *app) eventsCommand() *cobra.Command {
 			if a.json {
 				return a.out.json(map[string]any{"events": all})
 			}
-			return a.events(all)
+			return a.events(ctx, c, args[0], all)
 		}),
 	}
 }
 
-func (a *app) events(all []json.RawMessage) error {
+// events is the table of an audit. What failed an export is told at length by the export only, which is read when there
+// is something to tell.
+func (a *app) events(ctx context.Context, c *client.Client, id string, all []json.RawMessage) error {
 	rows := [][]string{{"TIME", "ACTION", "ACTOR", "STATE", "DETAIL"}}
 	for _, body := range all {
 		var e client.Event
@@ -246,14 +248,26 @@ func (a *app) events(all []json.RawMessage) error {
 			details = append(details, e.Reason)
 		}
 		names := make([]string, 0, len(e.Detail))
-		for name := range e.Detail {
-			names = append(names, name)
+		for name, value := range e.Detail {
+			if name != "code" || value != e.Reason {
+				names = append(names, name)
+			}
 		}
 		slices.Sort(names)
 		for _, name := range names {
 			details = append(details, name+"="+e.Detail[name])
 		}
-		rows = append(rows, []string{e.At, e.Action, e.Actor, change, strings.Join(details, ", ")})
+		told := strings.Join(details, ", ")
+		if e.To == string(job.StateFailed) {
+			seen, err := c.Get(ctx, id, "")
+			if err != nil {
+				return err
+			}
+			if failure := seen.Export.Failure; failure != nil {
+				told = strings.TrimPrefix(told+": "+failure.Detail, ": ")
+			}
+		}
+		rows = append(rows, []string{e.At, e.Action, e.Actor, change, told})
 	}
 	a.out.table(rows)
 	return nil

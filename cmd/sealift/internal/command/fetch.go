@@ -41,7 +41,7 @@ way; only a whole and right file gets its name, so stdout (-) is no place for it
 it was when it is run again, with a fresh link. Every link counts as a download.
 
 Of an export of many files the manifest comes first, then every file that it lists, into one folder. Run again, it fetches
-only what isn't there, whole and right. One link for the manifest and one for each file together count as a download.
+only what isn't there, whole and right; --force replaces what is there and differs. One link for the manifest and one for each file together count as a download.
 
 ` + guardHelp,
 	}
@@ -68,8 +68,14 @@ only what isn't there, whole and right. One link for the manifest and one for ea
 	return command
 }
 
-func (a *app) link(ctx context.Context, c *client.Client, id string, number int) error {
+// linkOf asks for a link and says a refusal in the flag that gave the number.
+func linkOf(ctx context.Context, c *client.Client, id string, number int) (client.Link, error) {
 	link, err := c.Link(ctx, id, number)
+	return link, inFlags(err, map[string]string{"/file": "--file"})
+}
+
+func (a *app) link(ctx context.Context, c *client.Client, id string, number int) error {
+	link, err := linkOf(ctx, c, id, number)
 	if err != nil {
 		return err
 	}
@@ -144,7 +150,7 @@ func (a *app) download(ctx context.Context, c *client.Client, e client.Export, f
 	defer display.Clear()
 	meter := meterBytes{app: a, display: display}
 	opt := download.Options{
-		Link:   func(ctx context.Context, number int) (client.Link, error) { return c.Link(ctx, id, number) },
+		Link:   func(ctx context.Context, number int) (client.Link, error) { return linkOf(ctx, c, id, number) },
 		Number: f.number, Output: f.output, Flag: f.flag, Force: f.force, Progress: meter.show, Wait: a.system.Wait, Stall: stall, Now: a.system.Now,
 	}
 	if e.File != nil && e.File.Files != nil && f.number == 0 {

@@ -247,7 +247,7 @@ func TestAFileInTheWayOfManyIsNamedBeforeALinkIsTaken(t *testing.T) {
 		}
 		before := s.links()
 		got := ana.run("export", "download", export, "--output", folder)
-		if got.code != 4 || !strings.Contains(got.stderr, third+" exists already; choose another name with --output, or replace it with --force") || s.links() != before {
+		if got.code != 4 || !strings.Contains(got.stderr, third+" exists already and is not what the export published: it is damaged, not whole or another file; fetch it anew with --force, which keeps the files that are right, or choose another folder with --output") || s.links() != before {
 			t.Errorf("%s: %d links, %+v", name, s.links()-before, got)
 		}
 		ana.ok("export", "download", export, "--output", folder, "--force")
@@ -309,9 +309,9 @@ func TestRefusalsOfManyFilesSayWhatToDo(t *testing.T) {
 	}{
 		"file 0":                    {[]string{"export", "download", export, "--file", "0"}, 2, []string{"--file is 0; files are numbered from 1"}},
 		"a file by a word":          {[]string{"export", "download", export, "--file", "x"}, 2, []string{"--file"}},
-		"the file after the last":   {[]string{"export", "download", export, "--file", "4", "--output", s.path("new")}, 1, []string{"/file is 4; the export has files 1 to 3", "400 file-unknown"}},
-		"a number of one file":      {[]string{"export", "download", single, "--file", "1", "--output", s.path("new")}, 1, []string{"a single file: leave the field out", "400 file-unknown"}},
-		"a link after the last":     {[]string{"export", "download", export, "--link", "--file", "9"}, 1, []string{"400 file-unknown"}},
+		"the file after the last":   {[]string{"export", "download", export, "--file", "4", "--output", s.path("new")}, 1, []string{"sealift: --file is 4; the export has files 1 to 3: leave the flag out for their manifest", "400 file-unknown"}},
+		"a number of one file":      {[]string{"export", "download", single, "--file", "1", "--output", s.path("new")}, 1, []string{"sealift: --file is 1; the export has a single file: leave the flag out", "400 file-unknown"}},
+		"a link after the last":     {[]string{"export", "download", export, "--link", "--file", "9"}, 1, []string{"sealift: --file is 9; the export has files 1 to 3", "400 file-unknown"}},
 		"into a file":               {[]string{"export", "download", export, "--output", taken}, 4, []string{taken + " exists already"}},
 		"into a file by force":      {[]string{"export", "download", export, "--output", taken, "--force"}, 2, []string{taken + " is a file, and the export has many: choose a folder with --output, or one of the files with --file"}},
 		"into no folder":            {[]string{"export", "download", export, "--output", s.path("none/all/")}, 2, []string{"the folder " + s.path("none") + " does not exist; make it"}},

@@ -3,6 +3,7 @@ package command_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -39,6 +40,31 @@ func counted(files int) string {
 	return "3 files"
 }
 
+func TestOneOfAnythingIsNotSaidAsMany(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	many := regexp.MustCompile(`(?:^|[^0-9,.])1 (?:rows|files|columns|bytes|values|links|tries|arguments|were|are)\b|\b1 of 1 are\b`)
+	for _, format := range []string{"csv", "jsonl", "xlsx", "parquet"} {
+		for _, layout := range []string{"file", "files"} {
+			made := ana.ok(ask("--filter", "order_id=1", "--column", "order_id", "--layout", layout, "--format", format, "--watch")...)
+			export, at := id(t, made), s.path(format+layout)
+			told := []ran{made, ana.ok("export", "show", export), ana.ok("export", "download", export, "--output", at), ana.ok("export", "verify", at, "--job", export)}
+			if layout == "files" {
+				told = append(told, ana.run("export", "download", export, "--file", "2", "--output", s.path("new")), ana.run("export", "verify", s.path("orders.db"), "--job", export, "--file", "2"),
+					ana.ok("export", "download", export, "--output", at))
+			}
+			for _, got := range told {
+				if found := many.FindString(got.stdout + got.stderr); found != "" {
+					t.Errorf("%s, %s: %q in\n%s%s", format, layout, found, got.stdout, got.stderr)
+				}
+			}
+			if verified := told[3].stdout; !strings.Contains(verified, "1 row, ") || !strings.Contains(verified, "1 column of the receipt") && layout == "file" {
+				t.Errorf("%s, %s:\n%s", format, layout, verified)
+			}
+		}
+	}
+}
+
 func TestAFolderThatDiffersIsTold(t *testing.T) {
 	t.Parallel()
 	s, ana, export := manyFiles(t)
@@ -62,7 +88,11 @@ func TestAFolderThatDiffersIsTold(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, got.stdout)
 		}
 	}
-	if got.code != 7 || strings.Contains(got.stdout, "holds all") || !strings.Contains(got.stderr, "download it again with `sealift export download "+export+"`") {
+	advice := "sealift export download " + export + " --output " + folder + " --force"
+	if got.code != 7 || strings.Contains(got.stdout, "holds all") || !strings.Contains(got.stderr, "download it anew with `"+advice+"`") {
 		t.Errorf("%d %s", got.code, got.stderr)
 	}
+	// What is advised mends it.
+	ana.ok(strings.Fields(advice)[1:]...)
+	ana.ok("export", "verify", folder, "--receipt", s.path("r.json"))
 }

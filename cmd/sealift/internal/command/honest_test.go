@@ -250,6 +250,10 @@ note      string  -                   null
 	if got := ana.ok("definitions", "list"); got.stdout != "NAME    VERSION  APPLIED                   TITLE\norders  3        2026-03-01T00:00:00.000Z  All orders\n" {
 		t.Errorf("%q", got.stdout)
 	}
+	s.answering(`{"definitions":[{"name":"orders","version":3,"applied_at":"2026-03-01T00:00:00.000Z","title":"All orders"}],"next_cursor":null}`)
+	if got := ana.ok("definitions", "list"); !strings.HasSuffix(got.stdout, "Z  All orders\n") {
+		t.Errorf("%q", got.stdout)
+	}
 	s.answering(`{"definitions":[],"next_cursor":null}`)
 	if got := ana.ok("definitions", "list"); got.stderr != "there is no definition that you may ask for\n" {
 		t.Errorf("%+v", got)
@@ -259,10 +263,11 @@ note      string  -                   null
 func TestAUserIsToldOfAColumnWhatTheServiceTells(t *testing.T) {
 	t.Parallel()
 	_, ana := withOrders(t)
-	if got := ana.ok("definitions", "list"); !strings.Contains(got.stdout, "\norders  1        2026-03-29T") {
+	got := ana.ok("definitions", "list")
+	if !strings.HasPrefix(got.stdout, "NAME    VERSION  APPLIED\norders  1        2026-03-29T") {
 		t.Errorf("list: %+v", got)
 	}
-	got := ana.ok("definitions", "show", "orders")
+	got = ana.ok("definitions", "show", "orders")
 	for _, want := range []string{"name               orders\n", "formats            csv, jsonl, xlsx, parquet\n", "compressions       csv, jsonl: gzip, zstd, none; xlsx: none; parquet: zstd, snappy, none\n", "promise            Orders placed before", "gift       bool       :=                               -\n"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("lacks %q:\n%s", want, got.stdout)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -115,15 +116,25 @@ func (a *app) verify(ctx context.Context, path string, p proof) error {
 	return a.verifiedFile(path, report)
 }
 
-// differs ends a command that found a difference.
-func differs(path, what, job string) error {
-	return &ending{exitDifferent, "file-differs", fmt.Errorf("%s is not %s that export %s published\ndownload it again with `sealift export download %s`", path, what, job, job)}
+// differs ends a command that found a difference. again are the words of a download that replaces what is there.
+func differs(path, what, job string, again ...string) error {
+	words := append([]string{"sealift export download", job}, again...)
+	words = append(words, "--output", shellWord(path), "--force")
+	return &ending{exitDifferent, "file-differs", fmt.Errorf("%s is not %s that export %s published\ndownload it anew with `%s`", path, what, job, strings.Join(words, " "))}
+}
+
+// shellWord quotes a path where a shell would read it as more than one word.
+func shellWord(path string) string {
+	if !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`$&|;<>()*?[]{}~#!\\", r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 func (a *app) verifiedFile(path string, report verify.Report) error {
-	what := "the file"
+	what, again := "the file", []string(nil)
 	if report.Number > 0 {
-		what = fmt.Sprintf("file %d", report.Number)
+		what, again = fmt.Sprintf("file %d", report.Number), []string{"--file", strconv.Itoa(report.Number)}
 	}
 	if a.json {
 		if err := a.out.json(report); err != nil {
@@ -133,7 +144,7 @@ func (a *app) verifiedFile(path string, report verify.Report) error {
 		a.out.table(checkLines("", report.Checks))
 	}
 	if !report.OK {
-		return differs(path, what, report.Job)
+		return differs(path, what, report.Job, again...)
 	}
 	if !a.json {
 		a.out.printf("%s is %s of export %s: %s, %s\n", filepath.Base(path), what, report.Job, counted(report.Rows, "row", "rows"), size(report.Bytes))

@@ -17,6 +17,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/dustin/go-humanize/english"
+
 	"sealift/cmd/sealift/internal/client"
 	"sealift/cmd/sealift/internal/disk"
 	"sealift/shared/checksum"
@@ -75,10 +77,18 @@ type Damaged struct{ Detail string }
 func (d *Damaged) Error() string { return d.Detail }
 
 // Exists is a file that is in the way. Flag is the one that names it.
-type Exists struct{ File, Flag string }
+type Exists struct {
+	File, Flag string
+	// Differs says that it is one of many files and was found not to be the export's; the others may be.
+	Differs bool
+}
 
 // Error says how to go on.
 func (e *Exists) Error() string {
+	if e.Differs {
+		return e.File + " exists already and is not what the export published: it is damaged, not whole or another file; fetch it anew with --force, " +
+			"which keeps the files that are right, or choose another folder with " + e.Flag
+	}
 	return e.File + " exists already; choose another name with " + e.Flag + ", or replace it with --force"
 }
 
@@ -125,8 +135,8 @@ func run(ctx context.Context, opt Options, known *listed) (Result, error) {
 		return Result{}, err
 	}
 	if known != nil && *known != (listed{link.FileName, link.Bytes, link.CRC64}) {
-		return Result{}, fmt.Errorf("the service gives a link to %s (%d bytes, %s) where %s (%d bytes, %s) was announced; it must be of one release",
-			link.FileName, link.Bytes, link.CRC64, known.name, known.bytes, known.crc64)
+		return Result{}, fmt.Errorf("the service gives a link to %s (%s, %s) where %s (%s, %s) was announced; it must be of one release",
+			link.FileName, english.Plural(int(link.Bytes), "byte", ""), link.CRC64, known.name, english.Plural(int(known.bytes), "byte", ""), known.crc64)
 	}
 	file, err := target(opt.Output, link.FileName, opt.Flag)
 	if err != nil {

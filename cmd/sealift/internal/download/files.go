@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"sealift/cmd/sealift/internal/client"
 	"sealift/cmd/sealift/internal/disk"
 	"sealift/shared/checksum"
@@ -105,7 +107,7 @@ func readManifest(path string, announced client.File) ([]listed, error) {
 		return nil, fmt.Errorf("the manifest %s has schema %d; this release reads 1, so use the release of the service", path, m.Schema)
 	}
 	if announced.Files == nil || int64(len(m.Files)) != announced.Files.Count {
-		return nil, fmt.Errorf("the manifest %s lists %d files, and the service announces another number", path, len(m.Files))
+		return nil, fmt.Errorf("the manifest %s lists %s, and the service announces another number", path, english.Plural(len(m.Files), "file", ""))
 	}
 	files := make([]listed, 0, len(m.Files))
 	taken := map[string]bool{announced.Name: true}
@@ -218,10 +220,15 @@ func (r *round) kept(ctx context.Context, f listed) (bool, error) {
 		}
 		same = crc64.Base64() == f.crc64
 	}
-	if !same {
-		return false, free(path, r.opt.Flag, r.opt.Force)
+	if same {
+		return true, nil
 	}
-	return true, nil
+	err = free(path, r.opt.Flag, r.opt.Force)
+	var exists *Exists
+	if errors.As(err, &exists) {
+		exists.Differs = true
+	}
+	return false, err
 }
 
 func (r *round) sum(ctx context.Context, file *os.File) (checksum.CRC64, error) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"sealift/cmd/sealift/internal/client"
 	"sealift/shared/checksum"
 )
@@ -60,8 +62,8 @@ func (t *transfer) run(ctx context.Context) error {
 			return err
 		}
 		if !foreign {
-			return &Damaged{Detail: fmt.Sprintf("the %d bytes that arrived don't have the checksum %s that the service promises; they were thrown away\n"+
-				"run the command again; if it stays so, tell an operator that the stored file is damaged", t.link.Bytes, t.link.CRC64)}
+			return &Damaged{Detail: fmt.Sprintf("what arrived (%s) doesn't have the checksum %s that the service promises, and was thrown away\n"+
+				"run the command again; if it stays so, tell an operator that the stored file is damaged", english.Plural(int(t.link.Bytes), "byte", ""), t.link.CRC64)}
 		}
 	}
 }
@@ -93,7 +95,7 @@ func (t *transfer) fill(ctx context.Context) error {
 			failures = 0
 		}
 		if failures++; failures >= TriesMax {
-			return fmt.Errorf("%w (after %d tries in a row without a byte)", err, failures)
+			return fmt.Errorf("%w (after %s in a row without a byte)", err, english.Plural(failures, "try", ""))
 		}
 		if err := t.opt.Wait(ctx, min(250*time.Millisecond<<failures, 8*time.Second)); err != nil {
 			return err
@@ -112,7 +114,7 @@ func (t *transfer) refresh(ctx context.Context) error {
 		return nil
 	}
 	if t.links >= LinksMax {
-		return fmt.Errorf("%d links did not suffice for the file", t.links)
+		return fmt.Errorf("%s did not suffice for the file", english.Plural(t.links, "link", ""))
 	}
 	link, err := t.opt.Link(ctx, t.opt.Number)
 	if err != nil {
@@ -177,7 +179,7 @@ func (t *transfer) accept(response *http.Response) error {
 		}
 	case http.StatusOK:
 		if response.ContentLength >= 0 && response.ContentLength != t.link.Bytes {
-			return stop("the store has %d bytes where the service promises %d; tell an operator that the stored file is damaged", response.ContentLength, t.link.Bytes)
+			return stop("the store has %s where the service promises %d; tell an operator that the stored file is damaged", english.Plural(int(response.ContentLength), "byte", ""), t.link.Bytes)
 		}
 		// All of it, because the store knows no ranges or the object is another one: begin again.
 		if t.part.bytes > 0 {
@@ -280,7 +282,7 @@ type Stopped struct {
 
 // Error says what is there and how to go on.
 func (s *Stopped) Error() string {
-	return fmt.Sprintf("the download stopped: %s\n%d of %d bytes are in %s; run the command again to go on from there", s.Err, s.Have, s.Total, s.Part)
+	return fmt.Sprintf("the download stopped: %s\n%d of %s %s in %s; run the command again to go on from there", s.Err, s.Have, english.Plural(int(s.Total), "byte", ""), english.PluralWord(int(s.Total), "is", "are"), s.Part)
 }
 
 // Unwrap returns what stopped it.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/dustin/go-humanize/english"
+
 	"sealift/cmd/sealift/internal/disk"
 	"sealift/shared/pipeline"
 )
@@ -65,7 +67,7 @@ func (r Receipt) Folder(ctx context.Context, folder string, progress func(have, 
 		nulls, rowsHash = nulls+one.nulls, rowsHash+one.rowsHash
 		found.Files = append(found.Files, one)
 	}
-	whole.check("files", right == len(found.Files), "%d of %d are there and right", right, len(found.Files))
+	whole.check("files", right == len(found.Files), "%d of %d %s there and right", right, len(found.Files), english.PluralWord(len(found.Files), "is", "are"))
 	if whole.scanned {
 		equal(&whole, "rows", found.Rows, r.receipt.Rows)
 	}

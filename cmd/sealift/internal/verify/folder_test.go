@@ -244,7 +244,7 @@ func TestAFileIsFoundByItsNameElseByItsNumber(t *testing.T) {
 		"by its name":          {many, "/some/where/orders-00002.csv.gz", 0, 1, ""},
 		"by its number":        {many, "/some/where/renamed", 3, 2, ""},
 		"against its name":     {many, "orders-00002.csv.gz", 1, 0, ""},
-		"by no name":           {many, "renamed", 0, 0, "renamed is the name of none of the files of export exp_x, of which there are 3; say which of them it is with --file N"},
+		"by no name":           {many, "renamed", 0, 0, "renamed is the name of none of the files of export exp_x, which has files 1 to 3; say which of them it is with --file N"},
 		"after the last":       {many, "renamed", 4, 0, "--file is 4; export exp_x has files 1 to 3"},
 		"before the first":     {many, "renamed", -1, 0, "--file is -1; export exp_x has files 1 to 3"},
 		"the manifest":         {many, "orders.manifest.json", 0, 0, "is the manifest of export exp_x"},

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"sealift/shared/format"
 	"sealift/shared/format/csv"
 	"sealift/shared/pipeline"
@@ -57,7 +59,7 @@ func Read(text []byte) (Receipt, error) {
 func (r Receipt) plainFiles() error {
 	files := r.receipt.Files
 	if len(files) == 0 || !r.Many() && len(files) > 1 {
-		return fmt.Errorf("the receipt lists %d files, which no export of the layout %q has", len(files), r.snap.Layout)
+		return fmt.Errorf("the receipt lists %s, which no export of the layout %q has", english.Plural(len(files), "file", ""), r.snap.Layout)
 	}
 	names := map[string]bool{}
 	for i, f := range files {
@@ -88,7 +90,7 @@ func (r Receipt) Find(path string, number int) (index int, err error) {
 	case !r.Many():
 		return 0, nil
 	case number != 0 && (number < 1 || number > count):
-		return 0, fmt.Errorf("--file is %d; export %s has files 1 to %d", number, r.Job(), count)
+		return 0, fmt.Errorf("--file is %d; export %s has %s", number, r.Job(), numbered(count))
 	case number != 0:
 		return number - 1, nil
 	case name == r.manifestName():
@@ -96,21 +98,29 @@ func (r Receipt) Find(path string, number int) (index int, err error) {
 	}
 	index = slices.IndexFunc(r.receipt.Files, func(f pipeline.ReceiptFile) bool { return f.Name == name })
 	if index < 0 {
-		return 0, fmt.Errorf("%s is the name of none of the files of export %s, of which there are %d; say which of them it is with --file N", name, r.Job(), count)
+		return 0, fmt.Errorf("%s is the name of none of the files of export %s, which has %s; say which of them it is with --file N", name, r.Job(), numbered(count))
 	}
 	return index, nil
+}
+
+// numbered says which numbers files have.
+func numbered(count int) string {
+	if count == 1 {
+		return "file 1 only"
+	}
+	return fmt.Sprintf("files 1 to %d", count)
 }
 
 func (r Receipt) manifestName() string { return pipeline.ArtifactName(r.snap) }
 
 // describe says what a file is whose content was read to its end without a fault.
 func (r Receipt) describe() string {
-	columns := len(r.spec.Columns)
+	columns := english.Plural(len(r.spec.Columns), "column", "")
 	switch r.spec.Format {
 	case format.XLSX:
-		return fmt.Sprintf("every row has values of the %d columns of the receipt, and every other byte of the workbook is what such rows make", columns)
+		return fmt.Sprintf("every row has values of the %s of the receipt, and every other byte of the workbook is what such rows make", columns)
 	case format.Parquet:
-		return fmt.Sprintf("every page has values of the %d columns of the receipt (compression %s), and its checksums, statistics and footers are theirs", columns, r.spec.Compression)
+		return fmt.Sprintf("every page has values of the %s of the receipt (compression %s), and its checksums, statistics and footers are theirs", columns, r.spec.Compression)
 	case format.CSV, format.JSONL:
 	}
 	text := string(r.spec.Format)
@@ -120,7 +130,7 @@ func (r Receipt) describe() string {
 	if r.spec.Compression != format.None {
 		text += " in " + string(r.spec.Compression)
 	}
-	return fmt.Sprintf("every record parses as %s with the %d columns of the receipt", text, columns)
+	return fmt.Sprintf("every record parses as %s with the %s of the receipt", text, columns)
 }
 
 // checkItself compares the receipt with itself: a receipt that was changed in one place disagrees with another.
@@ -136,12 +146,13 @@ func (r Receipt) checkItself(report *Report) {
 	sum, known := hashOf(t.segments)
 	equal(report, "hash of the segments together", hex(sum, known), r.receipt.RowsHash)
 	totals := r.receipt.Rows == t.rows && r.receipt.Bytes == t.bytes
+	amounts := english.Plural(int(r.receipt.Rows), "row", "") + ", " + english.Plural(int(r.receipt.Bytes), "byte", "")
 	if !r.Many() {
-		report.check("totals of the receipt", totals, "%d rows, %d bytes, %s those of its file", r.receipt.Rows, r.receipt.Bytes, either(totals, "which are", "which are not"))
+		report.check("totals of the receipt", totals, "%s, %s those of its file", amounts, either(totals, "which are", "which are not"))
 		return
 	}
-	report.check("totals of the receipt", totals, "%d rows, %d bytes, %s those of its files, of which there are %d", r.receipt.Rows, r.receipt.Bytes,
-		either(totals, "which are", "which are not"), len(r.receipt.Files))
+	report.check("totals of the receipt", totals, "%s, %s those of its %s", amounts, either(totals, "which are", "which are not"),
+		english.Plural(len(r.receipt.Files), "file", ""))
 	report.check("rows of each file", t.odd == "", "%s", either(t.odd == "", "the segments of every file add up to it", "the segments of "+t.odd+" don't add up to it"))
 }
 

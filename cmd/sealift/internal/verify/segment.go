@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/dustin/go-humanize/english"
+
 	"sealift/shared/checksum"
 	"sealift/shared/format"
 	"sealift/shared/pipeline"
@@ -20,11 +22,11 @@ func checkSegments(report *Report, of pipeline.ReceiptFile, sums *segmenter) {
 			continue
 		}
 		if wrong++; wrong <= differencesMax {
-			report.check("segment "+segment.Unit, false, "bytes %d to %d hold %d bytes with checksum %s; the receipt says %d and %s (rows with keys %s)",
-				segment.Offset, segment.Offset+segment.Bytes, have.bytes, have.crc64.Base64(), segment.Bytes, segment.CRC64, segment.Range)
+			report.check("segment "+segment.Unit, false, "bytes %d to %d hold %s with checksum %s; the receipt says %d and %s (rows with keys %s)",
+				segment.Offset, segment.Offset+segment.Bytes, english.Plural(int(have.bytes), "byte", ""), have.crc64.Base64(), segment.Bytes, segment.CRC64, segment.Range)
 		}
 	}
-	report.check("checksums of the segments", wrong == 0, "%d of %d are right", len(of.Segments)-wrong, len(of.Segments))
+	report.check("checksums of the segments", wrong == 0, "%d of %d %s right", len(of.Segments)-wrong, len(of.Segments), english.PluralWord(len(of.Segments), "is", "are"))
 }
 
 // segmenter sums up a stream as a whole and by segments while it is read.
