@@ -157,7 +157,13 @@ func mysqlDenied(t *testing.T, server *mytest.Server) {
 	if err := open(t, dsn).Check(context.Background(), gone); job.CodeOf(err) != "source_schema_changed" || !says(err, "table gone isn't there") {
 		t.Errorf("one who may read everything is told %v of a table that isn't there, want source_schema_changed", err)
 	}
-	gone.Table, gone.Columns[0].Source = "t", "gone"
+	missing := gone
+	gone.Table, gone.Columns = "t", []row.Column{{Name: "gone", Source: "gone", Kind: row.String, Scale: -1}}
+	for _, q := range []row.Query{gone, missing} {
+		if err := open(t, asUser(dsn, "half"+password)).Check(context.Background(), q); job.CodeOf(err) != "source_denied" || !says(err, "whether it is there at all") {
+			t.Errorf("a user of two columns is told %v of what isn't there, want source_denied that leaves it open", err)
+		}
+	}
 	if err := open(t, asUser(dsn, "reader"+password)).Check(context.Background(), gone); job.CodeOf(err) != "source_schema_changed" || !says(err, "table t has no column gone") {
 		t.Errorf("a reader is told %v of a column that isn't there, want source_schema_changed", err)
 	}
