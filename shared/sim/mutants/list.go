@@ -22,6 +22,7 @@ const (
 	worker     = "shared/pipeline/worker.go"
 	hold       = "shared/pipeline/hold.go"
 	shard      = "shared/pipeline/shard.go"
+	ahead      = "shared/pipeline/ahead.go"
 	process    = "shared/pipeline/process.go"
 	plan       = "shared/pipeline/plan.go"
 	receipt    = "shared/pipeline/receipt.go"

@@ -55,8 +55,8 @@ func workerMutants() []mutant {
 			because("a worker that is ended with its function is like one that crashes: it costs a crash of the budget and a lease's time"),
 		one("the last shard doesn't wake finalize", process, `	return p.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)`, `	return nil`),
 		one("a plan doesn't wake its shards", plan, `return wakeShards(context.WithoutCancel(ctx), p.Ledger, p.Queue, j)`, `return nil`),
-		one("a worker reads on after a cancel", shard, `		if err := s.alive(ctx, s.job.ID); err != nil {
-			return nil, err
+		one("a worker reads on after a cancel", ahead, `		if err := a.shard.alive(ctx, a.shard.job.ID); err != nil {
+			return err
 		}`, ``),
 	}
 }
@@ -78,12 +78,12 @@ func byteMutants() []mutant {
 		one("the checkpoint forgets the cursor", shard, `			open.Cursor = batch.Key(r, s.spec.Keys)
 			if err := s.cut(`, `			if err := s.cut(`),
 		one("parts are cut where batches end", shard, `		open.Cursor = batch.Key(rows-1, s.spec.Keys)
-	}`, `		open.Cursor = batch.Key(rows-1, s.spec.Keys)
+`, `		open.Cursor = batch.Key(rows-1, s.spec.Keys)
 		if err := s.cut(ctx, writer, &open, ready, buffers); err != nil {
 			return nil, err
 		}
-	}`),
-		one("a short batch is taken for the end", shard, `		if rows == 0 {`, `		if rows < 3 {`),
+`),
+		one("a short batch is taken for the end", ahead, `next.err == nil && rows > 0 {`, `next.err == nil && rows > 2 {`),
 		one("a write of unknown outcome has failed", shard, `(e.Kind != job.Unknown && e.Code != "object_exists" && e.Code != "upload_missing")`,
 			`(e.Code != "object_exists" && e.Code != "upload_missing")`).
 			because("the unit is retried under its own keys, and then the object that exists is adopted"),
@@ -148,10 +148,7 @@ func sweepMutants() []mutant {
 func fileMutants() []mutant {
 	return []mutant{
 		one("a source that was replaced is read on", plan, `if planned != "" && identity != planned {`, `if planned != "" && identity == "" {`),
-		one("a source is looked at only before it is read", shard, `			if err := sameSource(ctx, from, s.query, s.job.SourceIdentity); err != nil {
-				return nil, err
-			}
-			return s.end`, `			return s.end`),
+		one("a source is looked at only before it is read", ahead, `	return sameSource(ctx, a.from, s.query, s.job.SourceIdentity)`, `	return nil`),
 		one("a file is assembled in another file's upload", assemble, `if unit.Upload.Open() && unit.Upload.Key == a.object.Key {`, `if unit.Upload.Open() {`),
 		one("the upload of a second file is not recorded", assemble, `		opened, change = unit.FollowUpload(a.object.Key, id)
 `, `		return opened.Upload, nil, nil
