@@ -32,9 +32,9 @@ func order(kind row.Kind, a, b string) (c int, known bool) {
 		}
 		return bytes.Compare(bytes.TrimRight(x.fraction, "0"), bytes.TrimRight(y.fraction, "0")), okX && okY
 	case row.Date:
-		x, _, okX := parseDate([]byte(a))
-		y, _, okY := parseDate([]byte(b))
-		return cmp.Compare(x.unix(), y.unix()), okX && okY
+		x, restX, okX := parseDate([]byte(a))
+		y, restY, okY := parseDate([]byte(b))
+		return cmp.Compare(x.unix(), y.unix()), okX && okY && len(restX)+len(restY) == 0
 	case row.String, row.Decimal, row.Float64, row.Bool, row.JSON, row.Bytes:
 	}
 	return 0, false

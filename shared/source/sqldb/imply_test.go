@@ -22,6 +22,7 @@ func TestOrderIsThatOfEveryDatabaseOrUnknown(t *testing.T) {
 		{row.Timestamp, "2026-01-01T00:00:00.123456Z", "2026-01-01T00:00:00.1234561Z", -1, true}, {row.Timestamp, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000001Z", -1, true},
 		{row.Timestamp, "2026-01-01T00:00:00Z", "", 0, false}, {row.DateTime, "2026-01-01T00:00:01", "2026-01-01T00:00:00.9", 1, true},
 		{row.DateTime, "0000-00-00T00:00:00", "2026-01-01T00:00:00", 0, false}, {row.Date, "2026-01-31", "2026-02-01", -1, true}, {row.Date, "2026-02-30", "2026-02-01", 0, false},
+		{row.Date, "2026-02-01", "2026-02-01T12:00:00Z", 0, false},
 		{row.String, "a", "b", 0, false}, {row.String, "a", "a", 0, true}, {row.Decimal, "1.5", "2", 0, false}, {row.Decimal, "1.5", "1.5", 0, true},
 	} {
 		c2, known := order(c.kind, c.a, c.b)
