@@ -24,8 +24,7 @@ func foreignTenants(t *testing.T, server *pgtest.Server) {
 			t.Fatal(err)
 		}
 		schema, _, _ := strings.Cut(at.Query().Get("search_path"), ",")
-		pgtest.Exec(t, dsn, "CREATE EXTENSION IF NOT EXISTS citext SCHEMA public", "CREATE EXTENSION IF NOT EXISTS postgres_fdw SCHEMA public",
-			"CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+		pgtest.Exec(t, dsn, "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 			fmt.Sprintf("CREATE TABLE remote (tenant %s NOT NULL, id bigint NOT NULL, v text)", remote),
 			"INSERT INTO remote VALUES ('acme', 1, 'mine'), ('ACME', 2, 'other'), ('acme', 3, 'mine')",
 			fmt.Sprintf("CREATE SERVER %s_elsewhere FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '%s', dbname 'postgres')", schema, at.Port()),

@@ -231,15 +231,20 @@ func (r *postgresReader) appendKey(dst []byte, k int) ([]byte, fault) {
 	return text, faultNone
 }
 
-// place names the current row by its key.
+// place names the current row by its key, also by times that can't be read.
 func (r *postgresReader) place() string {
 	key := row.Key{}
-	for k := range r.query.Key {
+	for k, column := range r.query.Key {
 		text, wrong := r.appendKey(nil, k)
-		if wrong != faultNone {
-			text = []byte(unread)
+		c := newClock(column.Kind, r.utc)
+		switch {
+		case wrong == faultNone:
+			key = append(key, string(text))
+		case wrong == faultYear && c != nil:
+			key = append(key, c.name(r.values[r.index[len(r.query.Columns)+k]]))
+		default:
+			key = append(key, unread)
 		}
-		key = append(key, string(text))
 	}
 	return placeAt(key)
 }

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"sealift/shared/row"
@@ -93,6 +94,40 @@ func (c *clock) append(dst, sent []byte) (out []byte, ok bool) {
 		return dst, true
 	}
 	return appendOffset(dst, offset, utc), true
+}
+
+// name is what people know a time by that append refuses, nearly as the server writes it.
+func (c *clock) name(sent []byte) string {
+	var since int64
+	least, most, perDay := int64(math.MinInt64), int64(math.MaxInt64), int64(86400*microPerSecond)
+	switch len(sent) {
+	case dateBytes:
+		since = int64(int32(binary.BigEndian.Uint32(sent))) //nolint:gosec // the sign is the protocol's
+		least, most, perDay = math.MinInt32, math.MaxInt32, 1
+	case timestampBytes:
+		since = int64(binary.BigEndian.Uint64(sent)) //nolint:gosec // the sign is the protocol's
+	default:
+		return unread
+	}
+	switch since {
+	case least:
+		return "-infinity"
+	case most:
+		return "infinity"
+	}
+	day := floorDiv(since, perDay)
+	at, era := civilOf((day+postgresEpochDay)*86400), ""
+	if at.year < 1 {
+		at.year, era = 1-at.year, " BC"
+	}
+	text := fmt.Appendf(nil, "%04d-%02d-%02d", at.year, at.month, at.day)
+	if perDay > 1 {
+		micro := since - day*perDay
+		second := int(micro / microPerSecond)
+		text = appendClock(append(text, ' '), second/3600, second/60%60, second%60)
+		text = appendMicro(text, int(micro%microPerSecond))
+	}
+	return string(text) + era
 }
 
 // date is the text of a day in days since 1970.

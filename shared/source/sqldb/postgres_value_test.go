@@ -51,7 +51,7 @@ func typesBecomeKinds(t *testing.T, server *pgtest.Server) {
 		{row.JSON, "'{}'::text", ""}, {row.Bytes, "'\\x00ff'::bytea", "\x00\xff"}, {row.Bytes, "'x'::text", ""},
 	} {
 		dsn := server.Schema(t)
-		pgtest.Exec(t, dsn, "CREATE EXTENSION IF NOT EXISTS citext SCHEMA public", "CREATE TYPE letter AS ENUM ('b', 'a')", "CREATE TYPE pair AS (a int, b text)",
+		pgtest.Exec(t, dsn, "CREATE TYPE letter AS ENUM ('b', 'a')", "CREATE TYPE pair AS (a int, b text)",
 			"CREATE DOMAIN small AS varchar(3)", "CREATE DOMAIN counted AS bigint CHECK (value > 0)")
 		oneValue(t, dsn, c.expression)
 		src := open(t, dsn)
@@ -162,10 +162,14 @@ func tenantTypes(t *testing.T, server *pgtest.Server) {
 		{"enum", "shop", "'acme'", "'other'", "acme", []string{" acme", "acme "}},
 		{"date", "date", "'2026-03-01'", "'2026-03-02'", "2026-03-01", []string{"20260301", "March 1, 2026"}},
 		{"case-blind collation", "text COLLATE blind", "'acme'", "'ACME'", "acme", []string{"Acme"}},
+		{"case-blind varchar", "varchar(10) COLLATE blind", "'acme'", "'ACME'", "acme", []string{"Acme", "acme "}},
+		{"a domain of a case-blind collation", "dim", "'acme'", "'ACME'", "acme", []string{"Acme"}},
+		{"case-blind type", "citext", "'acme'", "'ACME'", "acme", []string{"Acme", "acme "}},
+		{"a domain of a case-blind type", "dimmer", "'acme'", "'ACME'", "acme", []string{"Acme"}},
 	} {
 		dsn := server.Schema(t)
 		pgtest.Exec(t, dsn, "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
-			"CREATE TYPE shop AS ENUM ('other', 'acme')", "CREATE DOMAIN padded AS char(10)",
+			"CREATE TYPE shop AS ENUM ('other', 'acme')", "CREATE DOMAIN padded AS char(10)", "CREATE DOMAIN dim AS text COLLATE blind", "CREATE DOMAIN dimmer AS citext",
 			fmt.Sprintf("CREATE TABLE t (tenant %s NOT NULL, id bigint NOT NULL, v text)", c.column), "CREATE INDEX ON t (tenant, id)",
 			fmt.Sprintf("INSERT INTO t VALUES (%s, 1, 'mine'), (%s, 2, 'other'), (%s, 3, 'mine')", c.mine, c.other, c.mine))
 		src := open(t, dsn)
