@@ -51,7 +51,8 @@ const (
 	// letters, where it is kept for people.
 	retry verdict = "retry"
 	// reject is a retry that waits for nothing: the message can't be understood by this function, ever, and is to come to
-	// its queue's dead letters within moments and not after hours.
+	// its queue's dead letters within moments and not after hours. One of a newer release is not of that kind: in the middle
+	// of a deployment it only has to wait.
 	reject verdict = "reject"
 )
 
@@ -59,7 +60,7 @@ const (
 // whose job isn't there is never swallowed: it comes again and ends among the dead letters.
 func answer(kind job.Kind, code string) verdict {
 	switch code {
-	case "message_malformed", "message_schema", "message_misrouted":
+	case "message_malformed", "message_misrouted":
 		return reject
 	}
 	switch kind {

@@ -44,8 +44,8 @@ func TestWhatNoRepetitionCuresDoesNotWaitForOne(t *testing.T) {
 		atOnce     bool
 	}{
 		"no JSON":                     {body: "no JSON", code: "message_malformed", atOnce: true},
-		"other fields":                {body: `{"order": 7}`, code: "message_schema", atOnce: true},
-		"a schema yet to come":        {body: `{"schema": 99, "job": "` + sampleJob + `", "unit": "plan"}`, code: "message_schema", atOnce: true},
+		"other fields":                {body: `{"order": 7}`, code: "message_malformed", atOnce: true},
+		"a schema yet to come":        {body: `{"schema": 99, "job": "` + sampleJob + `", "unit": "plan"}`, code: "message_schema"},
 		"no identifier":               {body: `{"schema": 1, "job": "7", "unit": "plan"}`, code: "message_malformed", atOnce: true},
 		"another function's unit":     {body: `{"schema": 1, "job": "` + sampleJob + `", "unit": "finalize"}`, code: "message_misrouted", atOnce: true},
 		"a job that is not there":     {body: `{"schema": 1, "job": "` + job.NewID([16]byte{9}) + `", "unit": "plan"}`, code: "job_not_found", atOnce: true},

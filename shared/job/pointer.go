@@ -29,6 +29,9 @@ func DecodePointer(text []byte) (Pointer, error) {
 		return Pointer{}, &Error{Kind: Permanent, Code: "message_malformed",
 			Detail: "the message is not a JSON object with schema, job and unit", Err: err}
 	}
+	if p.Schema < 1 {
+		return Pointer{}, Errorf(Permanent, "message_malformed", "the message has no schema; this release reads %d", Schema)
+	}
 	if p.Schema != Schema {
 		return Pointer{}, Errorf(Permanent, "message_schema", "the message has schema %d; this release reads %d", p.Schema, Schema)
 	}
