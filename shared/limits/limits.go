@@ -51,9 +51,11 @@ const (
 	// WorkerGCPercent is by how much a worker's heap may grow over what is in use before garbage is collected.
 	WorkerGCPercent = 25
 
-	// BatchRows and BatchBytes bound one read of a source: whichever is reached first.
+	// BatchRows, BatchBytes and BatchValues bound one read of a source: whichever is reached first.
 	BatchRows  = 10_000
 	BatchBytes = 4 * MiB
+	// BatchValues bounds it too: each value takes a word of memory, also a NULL, which takes no byte.
+	BatchValues = 1 << 20
 	// BatchesAhead is how many batches a worker holds: one being encoded, the others being read or waiting.
 	BatchesAhead = 2
 )

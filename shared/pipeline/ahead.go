@@ -25,10 +25,6 @@ type batch struct {
 	err  error
 }
 
-// batchValuesMax bounds how many values a batch holds beside its bytes: each takes a word of memory, also a NULL that takes
-// no byte, and a table may have as many columns as a definition.
-const batchValuesMax = 1 << 20
-
 func readAhead(s *shard, from source.Source) *ahead {
 	a := &ahead{shard: s, from: from, filled: make(chan batch), spare: make(chan *row.Batch, limits.BatchesAhead)}
 	for range limits.BatchesAhead {
@@ -77,7 +73,7 @@ func (a *ahead) read(ctx context.Context, cursor row.Key, into *row.Batch) error
 		// The set was empty when it was frozen; what has arrived since is not part of it.
 		return nil
 	}
-	limit := source.Limit{Rows: min(limits.BatchRows, max(1, batchValuesMax/width)), Bytes: limits.BatchBytes}
+	limit := source.Limit{Rows: min(limits.BatchRows, max(1, limits.BatchValues/width)), Bytes: limits.BatchBytes}
 	if err := a.from.Read(ctx, s.query, s.held.Unit().Range, cursor, limit, into); err != nil {
 		return err
 	}

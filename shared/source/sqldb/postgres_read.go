@@ -107,7 +107,7 @@ func (r *postgresReader) formats() []int16 {
 		for len(formats) <= field {
 			formats = append(formats, pgproto3.TextFormat)
 		}
-		if kind := r.column(i).Kind; kind == row.Bytes || newClock(kind, nil) != nil {
+		if kind := r.column(i).Kind; kind == row.Bytes || timely(kind) {
 			formats[field] = pgproto3.BinaryFormat
 		}
 	}

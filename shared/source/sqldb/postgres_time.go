@@ -45,7 +45,7 @@ func newClock(kind row.Kind, z *zone) *clock {
 	if kind != row.Timestamp {
 		z = nil
 	}
-	if kind != row.Timestamp && kind != row.DateTime && kind != row.Date {
+	if !timely(kind) {
 		return nil
 	}
 	c := &clock{zone: z}
@@ -53,6 +53,11 @@ func newClock(kind row.Kind, z *zone) *clock {
 		c.days[i].day = math.MinInt64
 	}
 	return c
+}
+
+// timely reports whether values of a kind are times, which the server is asked for as numbers.
+func timely(kind row.Kind) bool {
+	return kind == row.Timestamp || kind == row.DateTime || kind == row.Date
 }
 
 // append writes what the server sent as canonical text; ok is false, and nothing written, for the infinities and for
