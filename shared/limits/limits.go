@@ -96,6 +96,11 @@ const (
 	JobAgeMax = 48 * time.Hour
 	// ConflictTries is how often a move of a contended job is tried again from a fresh read.
 	ConflictTries = 8
+	// LinkTries is the same for a link. Every link moves its job, so links that are asked for at once compete with each
+	// other too: of 30 at a time, with a tenth of a second between read and write, each comes through within 14 tries.
+	LinkTries = 2 * ConflictTries
+	// AgainTime bounds the one call that makes a message visible again.
+	AgainTime = 5 * time.Second
 	// SettleTime bounds what an attempt that has ended may still spend on saying so.
 	SettleTime = 10 * time.Second
 	// StagePerWrite is how many units one write of a plan stages, StageParallel how many such writes are under way.

@@ -26,11 +26,6 @@ type Signer struct {
 	Jitter func(most time.Duration) time.Duration
 }
 
-// signTries is how often a link is tried for. Every link moves its job, so links that are asked for at once compete with
-// each other and not only with the job's own moves: of 30 at a time, with a tenth of a second between read and write,
-// each comes through within 14 tries.
-const signTries = 2 * limits.ConflictTries
-
 // Download is one link. URL is a secret until Expires and must not be logged.
 type Download struct {
 	URL      string
@@ -46,7 +41,7 @@ type Download struct {
 // or the manifest. When the job moves in between, all is decided anew from a fresh read, after a pause; Transient with code
 // ledger_contended means that the tries or the time for that were used up and no link was recorded.
 func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, number int64) (Download, error) {
-	for try := range signTries {
+	for try := range limits.LinkTries {
 		if try > 0 && !s.pause(ctx, try) {
 			break
 		}

@@ -24,6 +24,7 @@ import (
 	"sealift/shared/edge"
 	"sealift/shared/job"
 	"sealift/shared/ledger"
+	"sealift/shared/limits"
 	"sealift/shared/queue"
 )
 
@@ -80,9 +81,6 @@ func Delayers(cloud aws.Config, d edge.Delays) (*queue.Queue, error) {
 	})
 }
 
-// againTime bounds the one call of Again.
-const againTime = 5 * time.Second
-
 // Again shows a message of the function's own queue again at once. It is tried once: a message for which it fails comes
 // again all the same, only later.
 func Again(cloud aws.Config, d edge.Delays) edge.Again {
@@ -96,7 +94,7 @@ func Again(cloud aws.Config, d edge.Delays) edge.Again {
 			return job.Errorf(job.Permanent, "queue_unknown",
 				"the message came from %s, which is none of the queues of the function's environment in template.yaml", message.EventSourceARN)
 		}
-		ctx, cancel := context.WithTimeout(ctx, againTime)
+		ctx, cancel := context.WithTimeout(ctx, limits.AgainTime)
 		defer cancel()
 		_, err := client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: &message.ReceiptHandle})
 		if err != nil {
