@@ -52,7 +52,7 @@ const (
 	WorkerGCPercent = 25
 
 	// BatchRows, BatchBytes and BatchValues bound one read of a source: whichever is reached first.
-	BatchRows  = 10_000
+	BatchRows  = 20_000
 	BatchBytes = 4 * MiB
 	// BatchValues bounds it too: each value takes a word of memory, also a NULL, which takes no byte.
 	BatchValues = 1 << 20

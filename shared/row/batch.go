@@ -4,19 +4,40 @@ package row
 // has grown. A row has Width values: the query's output columns first, then its key columns (canonical text, UTC), so
 // that a reader may stop after any row and knows the cursor. Values are appended in that order.
 //
-// A Batch belongs to one goroutine at a time; what Value and AppendKey return is valid until the next Reset.
+// A Batch belongs to one goroutine at a time; what Value and Row return is valid until the next Reset.
 type Batch struct {
 	width int
 	data  []byte
-	// ends holds, per value, the end of its bytes in data; a NULL is held as the complement of that end.
-	ends []int
+	spans []Span
+	bytes int
 }
+
+// Span is where a value stands in the arena of its Batch; two values may stand in the same place. The zero Span is NULL.
+type Span struct {
+	from, to uint32
+}
+
+// At is the span of the bytes from, included, to to, not included, of an arena of less than 4 GiB.
+func At(from, to int) Span { return Span{from: uint32(from) + 1, to: uint32(to) + 1} }
+
+// Shift is the span of the same bytes when their arena stands at in a larger one. The value must not be NULL.
+func (s Span) Shift(at int) Span { return Span{from: s.from + uint32(at), to: s.to + uint32(at)} }
+
+// Null reports whether the value is NULL. An empty value is not.
+func (s Span) Null() bool { return s.from == 0 }
+
+// Len is the number of the value's bytes.
+func (s Span) Len() int { return int(s.to - s.from) }
+
+// Of is the value's bytes in its arena. The value must not be NULL.
+func (s Span) Of(arena []byte) []byte { return arena[s.from-1 : s.to-1] }
 
 // Reset empties the batch for rows of width values and keeps its memory.
 func (b *Batch) Reset(width int) {
 	b.width = width
 	b.data = b.data[:0]
-	b.ends = b.ends[:0]
+	b.spans = b.spans[:0]
+	b.bytes = 0
 }
 
 // Width is the number of values of a row, key columns included.
@@ -27,60 +48,69 @@ func (b *Batch) Rows() int {
 	if b.width == 0 {
 		return 0
 	}
-	return len(b.ends) / b.width
+	return len(b.spans) / b.width
 }
 
 // Bytes is the size of all values together.
-func (b *Batch) Bytes() int { return len(b.data) }
+func (b *Batch) Bytes() int { return b.bytes }
 
 // Capacity is the size of the memory that the batch keeps for values, in bytes.
 func (b *Batch) Capacity() int { return cap(b.data) }
 
 // Append adds the next value.
 func (b *Batch) Append(value []byte) {
+	from := len(b.data)
 	b.data = append(b.data, value...)
-	b.ends = append(b.ends, len(b.data))
+	b.add(from)
 }
 
 // AppendString adds the next value from a string.
 func (b *Batch) AppendString(value string) {
+	from := len(b.data)
 	b.data = append(b.data, value...)
-	b.ends = append(b.ends, len(b.data))
+	b.add(from)
 }
 
 // AppendFunc adds the next value as what write appends to the arena, for values that are formatted in place.
 func (b *Batch) AppendFunc(write func(dst []byte) []byte) {
+	from := len(b.data)
 	b.data = write(b.data)
-	b.ends = append(b.ends, len(b.data))
+	b.add(from)
 }
 
 // AppendNull adds a NULL as the next value.
 func (b *Batch) AppendNull() {
-	b.ends = append(b.ends, ^len(b.data))
+	b.spans = append(b.spans, Span{})
 }
 
-// Lend gives the arena away, so that a source can append the values of whole rows without a call for each: every value's
-// bytes to data, and to ends the length of data behind it, as its complement for a NULL. Return takes both back.
-func (b *Batch) Lend() (data []byte, ends []int) { return b.data, b.ends }
+func (b *Batch) add(from int) {
+	b.spans = append(b.spans, At(from, len(b.data)))
+	b.bytes += len(b.data) - from
+}
 
-// Return takes the arena back after Lend.
-func (b *Batch) Return(data []byte, ends []int) { b.data, b.ends = data, ends }
+// Lend gives the arena away, so that a source can put in whole rows without a call for each value: bytes behind data, in
+// any order and with others between them, and behind spans where each value stands. Return takes both back.
+func (b *Batch) Lend() (data []byte, spans []Span) { return b.data, b.spans }
 
-// Row returns the values of a row without a call for each: they follow one another in data from start, ends holds where
-// each ends, and a NULL's end is the complement of where it would stand. It is for reading only.
-func (b *Batch) Row(row int) (data []byte, start int, ends []int) {
+// Return takes the arena back after Lend, with rows whose values have bytes bytes together.
+func (b *Batch) Return(data []byte, spans []Span, bytes int) {
+	b.data, b.spans = data, spans
+	b.bytes += bytes
+}
+
+// Row returns the values of a row without a call for each: where they stand in arena. It is for reading only.
+func (b *Batch) Row(row int) (arena []byte, spans []Span) {
 	i := row * b.width
-	return b.data, b.start(i), b.ends[i : i+b.width : i+b.width]
+	return b.data, b.spans[i : i+b.width : i+b.width]
 }
 
 // Value returns value col of row; ok is false for NULL. An empty value is not NULL.
 func (b *Batch) Value(row, col int) (value []byte, ok bool) {
-	i := row*b.width + col
-	end := b.ends[i]
-	if end < 0 {
+	span := b.spans[row*b.width+col]
+	if span.Null() {
 		return nil, false
 	}
-	return b.data[b.start(i):end], true
+	return span.Of(b.data), true
 }
 
 // Key copies the key of row, whose columns are the last keys values. It is safe to keep.
@@ -91,15 +121,4 @@ func (b *Batch) Key(row, keys int) Key {
 		key[k] = string(value)
 	}
 	return key
-}
-
-func (b *Batch) start(i int) int {
-	if i == 0 {
-		return 0
-	}
-	end := b.ends[i-1]
-	if end < 0 {
-		return ^end
-	}
-	return end
 }

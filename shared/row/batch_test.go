@@ -23,31 +23,36 @@ func TestBatchFilledByRowsIsThatFilledByValues(t *testing.T) {
 		single.Reset(3)
 		whole.Reset(3)
 		for _, values := range rows {
-			data, ends := whole.Lend()
+			data, spans := whole.Lend()
+			bytes := 0
 			for _, v := range values {
 				if !v.OK {
 					single.AppendNull()
-					ends = append(ends, ^len(data))
+					spans = append(spans, row.Span{})
 					continue
 				}
 				single.AppendString(v.Text)
-				data = append(data, v.Text...)
-				ends = append(ends, len(data))
+				// What lies between two values is nobody's.
+				data = append(data, "--"+v.Text+"--"...)
+				spans = append(spans, row.At(2, 2+len(v.Text)).Shift(len(data)-4-len(v.Text)))
+				bytes += len(v.Text)
 			}
-			whole.Return(data, ends)
+			whole.Return(data, spans, bytes)
 		}
+	}
+	if single.Bytes() != 6 || whole.Bytes() != 6 {
+		t.Errorf("the values have %d and %d bytes, want 6", single.Bytes(), whole.Bytes())
 	}
 	for name, b := range map[string]*row.Batch{"by values": &single, "by rows": &whole} {
 		var byValue, byRow [][]value
 		for r := range b.Rows() {
 			values, again := make([]value, b.Width()), make([]value, b.Width())
-			data, from, ends := b.Row(r)
+			arena, spans := b.Row(r)
 			for c := range values {
 				text, ok := b.Value(r, c)
 				values[c] = value{string(text), ok}
-				if ends[c] >= 0 {
-					again[c] = value{string(data[from:ends[c]]), true}
-					from = ends[c]
+				if !spans[c].Null() {
+					again[c] = value{string(spans[c].Of(arena)), true}
 				}
 			}
 			byValue, byRow = append(byValue, values), append(byRow, again)

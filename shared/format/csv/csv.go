@@ -142,13 +142,12 @@ func (e *Encoder) AppendHeader(dst []byte) []byte {
 // the row. The errors are Permanent *job.Error with a code of package field; they name the column and the row's key.
 func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) ([]byte, error) {
 	start := len(dst)
-	data, from, ends := b.Row(r)
+	arena, spans := b.Row(r)
 	for i := range e.columns {
 		if i > 0 {
 			dst = append(dst, e.config.Delimiter)
 		}
-		end := ends[i]
-		if end < 0 {
+		if spans[i].Null() {
 			c.Nulls++
 			dst = append(dst, e.null...)
 			if len(e.columns) == 1 && e.config.NullText == "" {
@@ -157,8 +156,7 @@ func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) 
 			}
 			continue
 		}
-		value := data[from:end]
-		from = end
+		value := spans[i].Of(arena)
 		switch column := &e.columns[i]; {
 		case column.check != nil:
 			if !column.check(value) {

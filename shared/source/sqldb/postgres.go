@@ -1,7 +1,6 @@
 package sqldb
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"sealift/shared/job"
-	"sealift/shared/limits"
 	"sealift/shared/row"
 	"sealift/shared/source"
 )
@@ -23,6 +21,8 @@ import (
 type postgresSource struct {
 	config *pgconn.Config
 	conn   *pgconn.PgConn
+	// wire is what conn reads from.
+	wire   *wire
 	closed bool
 	// shape names the query that table and sizes belong to.
 	shape string
@@ -41,14 +41,15 @@ func openPostgres(ctx context.Context, dsn string) (source.Source, error) {
 	}
 	readOnly(config)
 	s := &postgresSource{config: config}
+	config.BuildFrontend = func(from io.Reader, to io.Writer) *pgproto3.Frontend {
+		s.wire = newWire(from, to)
+		return s.wire.driver
+	}
 	if err := s.connect(ctx, &row.Query{Table: config.Database}); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
-
-// readBytes is how much is taken from the connection at a time; the driver alone takes an eighth of it.
-const readBytes = 64 << 10
 
 // readOnly sets what the session may do and how its values look, whatever the connection string or the server say.
 func readOnly(config *pgconn.Config) {
@@ -73,11 +74,7 @@ func readOnly(config *pgconn.Config) {
 	} {
 		config.RuntimeParams[name] = value
 	}
-	// A longer row could not be exported anyway; the limit keeps it out of memory.
-	config.MaxProtocolMessageBodyLen = limits.RowBytesMax + limits.MiB
-	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
-		return pgproto3.NewFrontend(bufio.NewReaderSize(r, readBytes), w)
-	}
+	config.MaxProtocolMessageBodyLen = messageBytesMax
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { return stopper(c) }
 }
 
@@ -114,6 +111,10 @@ func (s *postgresSource) connect(ctx context.Context, q *row.Query) error {
 	conn, err := pgconn.ConnectConfig(ctx, s.config)
 	if err != nil {
 		return postgresFailure(ctx, q, err)
+	}
+	if conn.Frontend() != s.wire.driver {
+		_ = conn.Close(ctx)
+		return job.Errorf(job.Permanent, codeUnavailable, "the driver of table %s reads from another connection than the one it opened last", q.Table)
 	}
 	s.conn = conn
 	return nil

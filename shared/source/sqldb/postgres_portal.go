@@ -10,16 +10,13 @@ import (
 	"sealift/shared/row"
 )
 
-const (
-	// chunkRows is the most rows asked of a portal at once: what a wrong guess of their size can cost.
-	chunkRows = 2000
-	// chunkGrowth is how much larger than the last chunk the next may be while sizes are still unknown.
-	chunkGrowth = 8
-)
+// chunkGrowth is how much larger than the last chunk the next may be while sizes are still unknown.
+const chunkGrowth = 8
 
 // portal runs st and hands its rows to the reader. It asks for rows in chunks that should just fill the batch, so that
 // large rows stay on the server, where the protocol's own cursor waits for the next chunk. The driver's result reader
-// asks for all rows at once; therefore the messages are sent here, over the driver's connection.
+// asks for all rows at once; therefore the messages are sent here, over the driver's connection, and its rows taken from
+// under the driver.
 func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement, r *postgresReader) error {
 	conn := s.conn
 	if ctx.Err() != nil {
@@ -33,7 +30,7 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 		defer close(stopped)
 		handler.HandleCancel(bounded)
 	})
-	p := &portalRun{conn: conn, frontend: conn.Frontend(), reader: r}
+	p := &portalRun{conn: conn, frontend: conn.Frontend(), wire: s.wire, reader: r}
 	err := p.run(st, s.rowBytes)
 	if !unregister() {
 		<-stopped
@@ -57,6 +54,7 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 type portalRun struct {
 	conn     *pgconn.PgConn
 	frontend *pgproto3.Frontend
+	wire     *wire
 	reader   *postgresReader
 	// asked and got count the rows of the current chunk.
 	asked, got int
@@ -73,7 +71,7 @@ func (p *portalRun) run(st statement, rowBytes int) error {
 	p.frontend.SendDescribe(&pgproto3.Describe{ObjectType: 'P'})
 	p.asked = 1
 	if rowBytes > 0 {
-		p.asked = min(chunkRows, p.reader.roomRows(rowBytes))
+		p.asked = p.reader.roomRows(rowBytes)
 	}
 	p.execute()
 	for {
@@ -103,15 +101,21 @@ func (p *portalRun) execute() {
 // error is one of the connection; those of the statement go to failure.
 func (p *portalRun) receive() (again bool, err error) {
 	for {
+		body, ok, err := p.wire.row()
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			if err := p.row(body); err != nil {
+				return false, err
+			}
+			continue
+		}
 		message, err := p.frontend.Receive()
 		if err != nil {
 			return false, err
 		}
 		switch m := message.(type) {
-		case *pgproto3.DataRow:
-			if err := p.row(m.Values); err != nil {
-				return false, err
-			}
 		case *pgproto3.RowDescription:
 			p.fail(p.reader.describe(m.Fields))
 		case *pgproto3.PortalSuspended:
@@ -119,7 +123,7 @@ func (p *portalRun) receive() (again bool, err error) {
 				p.frontend.SendSync(&pgproto3.Sync{})
 				return true, nil
 			}
-			p.asked = min(chunkRows, p.asked*chunkGrowth, p.reader.roomRows(0))
+			p.asked = min(p.asked*chunkGrowth, p.reader.roomRows(0))
 			p.execute()
 			return true, nil
 		case *pgproto3.CommandComplete:
@@ -137,20 +141,19 @@ func (p *portalRun) receive() (again bool, err error) {
 
 // row gives one row to the reader. What comes after the reader has finished is the rest of a chunk and is thrown away;
 // when that would be long, because rows have become much larger than before, the connection is ended instead.
-func (p *portalRun) row(values [][]byte) error {
+func (p *portalRun) row(body []byte) error {
 	p.got++
 	if p.finished {
-		size := 0
-		for _, value := range values {
-			size += len(value)
-		}
-		if size*(p.asked-p.got) > 4*p.reader.limit.Bytes {
+		if len(body)*(p.asked-p.got) > 4*p.reader.limit.Bytes {
 			p.broken = true
 			return errRestTooLong
 		}
 		return nil
 	}
-	more, err := p.reader.row(values)
+	more, err := p.reader.row(body)
+	if errors.Is(err, errRowUnreadable) {
+		return err
+	}
 	p.finished = !more
 	p.fail(err)
 	return nil

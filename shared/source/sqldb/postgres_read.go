@@ -1,7 +1,9 @@
 package sqldb
 
 import (
+	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -9,6 +11,9 @@ import (
 	"sealift/shared/row"
 	"sealift/shared/source"
 )
+
+// errRowUnreadable ends a read together with the connection, which has lost its order.
+var errRowUnreadable = errors.New("the server sent a row of another shape than the one that it described")
 
 // errRestTooLong ends a read whose batch is complete together with the connection.
 var errRestTooLong = errors.New("the rest of the chunk is too long to be read")
@@ -26,8 +31,9 @@ type postgresReader struct {
 	limit  source.Limit
 	batch  *row.Batch
 	utc    *zone
-	// values are those of the current row.
-	values  [][]byte
+	// body is the current row as the server sent it, and fields where its values stand in it.
+	body    []byte
+	fields  []row.Span
 	scratch []byte
 }
 
@@ -50,7 +56,7 @@ type postgresHow uint8
 const (
 	// converted is what appendPostgres does.
 	converted postgresHow = iota
-	// verbatim is the server's text, which is canonical.
+	// verbatim is the server's text, which is canonical and stays where it is.
 	verbatim
 	// repeated is what an earlier value of the row has become.
 	repeated
@@ -61,9 +67,12 @@ const (
 func newPostgresReader(s *postgresSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *postgresReader {
 	r := &postgresReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
 	r.steps = make([]postgresStep, len(index))
-	for i := range index {
+	fields := 0
+	for i, field := range index {
 		r.steps[i] = r.step(i)
+		fields = max(fields, field+1)
 	}
+	r.fields = make([]row.Span, fields)
 	return r
 }
 
@@ -137,12 +146,14 @@ func (r *postgresReader) roomRows(size int) int {
 
 // row takes one row. The row behind a full batch is only looked at: with the same key as its predecessor it would be
 // lost behind the cursor.
-func (r *postgresReader) row(values [][]byte) (more bool, err error) {
+func (r *postgresReader) row(body []byte) (more bool, err error) {
+	if !r.parse(body) {
+		return false, errRowUnreadable
+	}
 	size := r.growth
 	for _, field := range r.index {
-		size += len(values[field])
+		size += r.fields[field].Len()
 	}
-	r.values = values
 	rows := r.batch.Rows()
 	if rows == r.limit.Rows || rows > 0 && r.batch.Bytes()+size > r.limit.Bytes {
 		return false, r.lookAhead(rows - 1)
@@ -156,45 +167,82 @@ func (r *postgresReader) row(values [][]byte) (more bool, err error) {
 	return true, refuseTwin(r.query, r.batch, rows)
 }
 
-// fill appends the current row to the batch, whole or not at all; at is the value that can't be.
+// parse finds the values in the body of a DataRow message: how many there are in two bytes, then each behind its length
+// in four, which is -1 for NULL (PostgreSQL documentation, "Message Formats").
+func (r *postgresReader) parse(body []byte) bool {
+	const count, length = 2, 4
+	if len(body) < count || int(binary.BigEndian.Uint16(body)) != len(r.fields) {
+		return false
+	}
+	r.body = body
+	at := count
+	for i := range r.fields {
+		if len(body)-at < length {
+			return false
+		}
+		size := int(int32(binary.BigEndian.Uint32(body[at:])))
+		at += length
+		if size < 0 {
+			r.fields[i] = row.Span{}
+			continue
+		}
+		if len(body)-at < size {
+			return false
+		}
+		r.fields[i] = row.At(at, at+size)
+		at += size
+	}
+	return true
+}
+
+// value is that of a field of the current row; nil is NULL.
+func (r *postgresReader) value(field int) []byte {
+	if span := r.fields[field]; !span.Null() {
+		return span.Of(r.body)
+	}
+	return nil
+}
+
+// fill appends the current row to the batch, whole or not at all; at is the value that can't be. The row goes into the
+// arena as it came, and most values stay where they stand in it.
 func (r *postgresReader) fill() (at int, wrong fault) {
-	data, ends := r.batch.Lend()
-	first, start := len(ends), len(data)
+	arena, all := r.batch.Lend()
+	start, first, size := len(arena), len(all), 0
+	arena = append(arena, r.body...)
+	all = slices.Grow(all, len(r.steps))[:first+len(r.steps)]
+	spans := all[first:]
 	for i := range r.steps {
 		step := &r.steps[i]
-		value := r.values[step.field]
-		if value == nil {
+		span := r.fields[step.field]
+		if span.Null() {
 			if step.key {
 				return i, faultNull
 			}
-			ends = append(ends, ^len(data))
+			spans[i] = span
 			continue
 		}
 		switch step.how {
 		case verbatim:
-			data = append(data, value...)
+			span = span.Shift(start)
+		case repeated:
+			span = spans[step.earlier]
 		case timed:
-			var ok bool
-			if data, ok = step.clock.append(data, value); !ok {
+			from, ok := len(arena), false
+			if arena, ok = step.clock.append(arena, span.Of(r.body)); !ok {
 				return i, faultYear
 			}
-		case repeated:
-			from := start
-			if step.earlier > 0 {
-				from = ends[first+step.earlier-1]
-			}
-			if from < 0 {
-				from = ^from
-			}
-			data = append(data, data[from:ends[first+step.earlier]]...)
+			span = row.At(from, len(arena))
 		case converted:
-			if data, wrong = appendPostgres(data, value, step.kind, step.zone); wrong != faultNone {
+			from := len(arena)
+			if arena, wrong = appendPostgres(arena, span.Of(r.body), step.kind, step.zone); wrong != faultNone {
 				return i, wrong
 			}
+			span = row.At(from, len(arena))
 		}
-		ends = append(ends, len(data))
+		spans[i] = span
+		size += span.Len()
 	}
-	r.batch.Return(data, ends)
+	r.batch.Return(arena, all, size)
 	return 0, faultNone
 }
 
@@ -217,7 +265,7 @@ func (r *postgresReader) lookAhead(last int) error {
 // appendKey writes value k of the current row's key.
 func (r *postgresReader) appendKey(dst []byte, k int) ([]byte, fault) {
 	at := len(r.query.Columns) + k
-	value, c := r.values[r.index[at]], newClock(r.query.Key[k].Kind, r.utc)
+	value, c := r.value(r.index[at]), newClock(r.query.Key[k].Kind, r.utc)
 	switch {
 	case value == nil:
 		return dst, faultNull
@@ -241,7 +289,7 @@ func (r *postgresReader) place() string {
 		case wrong == faultNone:
 			key = append(key, string(text))
 		case wrong == faultYear && c != nil:
-			key = append(key, c.name(r.values[r.index[len(r.query.Columns)+k]]))
+			key = append(key, c.name(r.value(r.index[len(r.query.Columns)+k])))
 		default:
 			key = append(key, unread)
 		}
