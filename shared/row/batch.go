@@ -12,25 +12,26 @@ type Batch struct {
 	bytes int
 }
 
-// Span is where a value stands in the arena of its Batch; two values may stand in the same place. The zero Span is NULL.
-type Span struct {
-	from, to uint32
-}
+// Span is where a value stands in the arena of its Batch: one more than its first byte in the lower half, one more than
+// the byte behind its last in the upper. Two values may stand in the same place. The zero Span is NULL.
+type Span uint64
+
+const spanHalf = 32
 
 // At is the span of the bytes from, included, to to, not included, of an arena of less than 4 GiB.
-func At(from, to int) Span { return Span{from: uint32(from) + 1, to: uint32(to) + 1} }
+func At(from, to int) Span { return Span(from+1) | Span(to+1)<<spanHalf }
 
 // Shift is the span of the same bytes when their arena stands at in a larger one. The value must not be NULL.
-func (s Span) Shift(at int) Span { return Span{from: s.from + uint32(at), to: s.to + uint32(at)} }
+func (s Span) Shift(at int) Span { return s + (Span(at) | Span(at)<<spanHalf) }
 
 // Null reports whether the value is NULL. An empty value is not.
-func (s Span) Null() bool { return s.from == 0 }
+func (s Span) Null() bool { return s == 0 }
 
 // Len is the number of the value's bytes.
-func (s Span) Len() int { return int(s.to - s.from) }
+func (s Span) Len() int { return int(s>>spanHalf) - int(uint32(s)) }
 
 // Of is the value's bytes in its arena. The value must not be NULL.
-func (s Span) Of(arena []byte) []byte { return arena[s.from-1 : s.to-1] }
+func (s Span) Of(arena []byte) []byte { return arena[uint32(s)-1 : s>>spanHalf-1] }
 
 // Reset empties the batch for rows of width values and keeps its memory.
 func (b *Batch) Reset(width int) {
@@ -80,7 +81,7 @@ func (b *Batch) AppendFunc(write func(dst []byte) []byte) {
 
 // AppendNull adds a NULL as the next value.
 func (b *Batch) AppendNull() {
-	b.spans = append(b.spans, Span{})
+	b.spans = append(b.spans, 0)
 }
 
 func (b *Batch) add(from int) {

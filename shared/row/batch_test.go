@@ -28,7 +28,7 @@ func TestBatchFilledByRowsIsThatFilledByValues(t *testing.T) {
 			for _, v := range values {
 				if !v.OK {
 					single.AppendNull()
-					spans = append(spans, row.Span{})
+					spans = append(spans, 0)
 					continue
 				}
 				single.AppendString(v.Text)

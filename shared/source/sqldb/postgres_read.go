@@ -183,7 +183,7 @@ func (r *postgresReader) parse(body []byte) bool {
 		size := int(int32(binary.BigEndian.Uint32(body[at:])))
 		at += length
 		if size < 0 {
-			r.fields[i] = row.Span{}
+			r.fields[i] = 0
 			continue
 		}
 		if len(body)-at < size {
