@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"io"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -75,6 +76,14 @@ func readOnly(config *pgconn.Config) {
 		config.RuntimeParams[name] = value
 	}
 	config.MaxProtocolMessageBodyLen = messageBytesMax
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return lowWater(conn), nil
+	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { return stopper(c) }
 }
 

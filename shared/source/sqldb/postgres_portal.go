@@ -30,8 +30,9 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 		defer close(stopped)
 		handler.HandleCancel(bounded)
 	})
-	p := &portalRun{conn: conn, frontend: conn.Frontend(), wire: s.wire, reader: r}
-	err := p.run(st, s.rowBytes)
+	p := &portalRun{conn: conn, frontend: conn.Frontend(), wire: s.wire, water: lowWaterOf(conn.Conn()), reader: r, rowBytes: s.rowBytes}
+	err := p.run(st)
+	p.water.gather(false)
 	if !unregister() {
 		<-stopped
 		handler.HandleUnwatchAfterCancel()
@@ -55,9 +56,13 @@ type portalRun struct {
 	conn     *pgconn.PgConn
 	frontend *pgproto3.Frontend
 	wire     *wire
+	water    *lowWaterConn
 	reader   *postgresReader
-	// asked and got count the rows of the current chunk.
-	asked, got int
+	// rowBytes is the mean size of a row that was seen; 0 when none was.
+	rowBytes int
+	// asked and got count the rows of the current chunk; from row hurried on less may be left to come than is worth
+	// gathering.
+	asked, got, hurried int
 	// finished says that the reader wants no more rows; failure is the first error.
 	finished bool
 	failure  error
@@ -65,13 +70,13 @@ type portalRun struct {
 	broken bool
 }
 
-func (p *portalRun) run(st statement, rowBytes int) error {
+func (p *portalRun) run(st statement) error {
 	p.frontend.SendParse(&pgproto3.Parse{Query: st.text})
 	p.frontend.SendBind(&pgproto3.Bind{Parameters: parameters(st.args), ResultFormatCodes: p.reader.formats()})
 	p.frontend.SendDescribe(&pgproto3.Describe{ObjectType: 'P'})
 	p.asked = 1
-	if rowBytes > 0 {
-		p.asked = p.reader.roomRows(rowBytes)
+	if p.rowBytes > 0 {
+		p.asked = p.reader.roomRows(p.rowBytes)
 	}
 	p.execute()
 	for {
@@ -93,6 +98,8 @@ func (p *portalRun) run(st statement, rowBytes int) error {
 // execute asks for the next chunk.
 func (p *portalRun) execute() {
 	p.got = 0
+	p.hurried = p.asked - 2*waterBytes/max(1, p.rowBytes)
+	p.water.gather(p.rowBytes > 0 && p.hurried > 0)
 	p.frontend.SendExecute(&pgproto3.Execute{MaxRows: uint32(p.asked)})
 	p.frontend.Send(&pgproto3.Flush{})
 }
@@ -142,7 +149,9 @@ func (p *portalRun) receive() (again bool, err error) {
 // row gives one row to the reader. What comes after the reader has finished is the rest of a chunk and is thrown away;
 // when that would be long, because rows have become much larger than before, the connection is ended instead.
 func (p *portalRun) row(body []byte) error {
-	p.got++
+	if p.got++; p.got == p.hurried {
+		p.water.gather(false)
+	}
 	if p.finished {
 		if len(body)*(p.asked-p.got) > 4*p.reader.limit.Bytes {
 			p.broken = true

@@ -1,0 +1,116 @@
+package sqldb
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// lowWaterConn is a TCP connection whose reader may sleep until much has come. A server sends rows in pieces of a few
+// kilobytes; a reader that is faster is woken for each of them, which costs both sides more than the reading does. It is
+// what network cards do about interrupts. While it gathers, the system wakes the reader for waterBytes (socket(7),
+// SO_RCVLOWAT), at the connection's end, and after waterTime for whatever is there, so that a peer which has no more to
+// say is only heard a little later. Without such a system it is the connection that it is made of.
+//
+// Read and gather belong to one goroutine at a time; deadlines may be set by others.
+type lowWaterConn struct {
+	*net.TCPConn
+
+	gathering bool
+
+	mu sync.Mutex
+	// until is the deadline of those who use the connection.
+	until time.Time
+}
+
+const (
+	// waterBytes is a fraction of what a connection's buffer holds, so that the peer needn't stop.
+	waterBytes = 64 << 10
+	// waterTime is what can be lost where less comes than was expected; a reader that wakes as seldom costs nothing.
+	waterTime = 2 * time.Millisecond
+)
+
+// lowWater lets a connection gather, when it is one that can.
+func lowWater(conn net.Conn) net.Conn {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		return &lowWaterConn{TCPConn: tcp}
+	}
+	return conn
+}
+
+// lowWaterOf finds what lowWater made below a connection; nil when there is none.
+func lowWaterOf(conn net.Conn) *lowWaterConn {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	c, _ := conn.(*lowWaterConn)
+	return c
+}
+
+// gather begins or ends to let the reader sleep. It should only do so when waterBytes are known to come. A nil connection
+// never does.
+func (c *lowWaterConn) gather(on bool) {
+	if c == nil || c.gathering == on {
+		return
+	}
+	bytes := 1
+	if on {
+		bytes = waterBytes
+	}
+	if !setLowWater(c.TCPConn, bytes) {
+		return
+	}
+	c.gathering = on
+	if !on {
+		c.limit(0)
+	}
+}
+
+// limit lets the next read wait until the deadline that was set and, when it isn't 0, no longer than a time.
+func (c *lowWaterConn) limit(most time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	until := c.until
+	if most > 0 {
+		if soon := time.Now().Add(most); until.IsZero() || soon.Before(until) {
+			until = soon
+		}
+	}
+	// It fails on a closed connection, which the read will tell.
+	_ = c.TCPConn.SetReadDeadline(until)
+}
+
+// over reports whether the deadline that was set has passed.
+func (c *lowWaterConn) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.until.IsZero() && !time.Now().Before(c.until)
+}
+
+// Read implements net.Conn.
+func (c *lowWaterConn) Read(p []byte) (int, error) {
+	for c.gathering {
+		c.limit(waterTime)
+		n, err := c.TCPConn.Read(p)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.over() {
+			return n, err
+		}
+	}
+	return c.TCPConn.Read(p)
+}
+
+// SetDeadline implements net.Conn.
+func (c *lowWaterConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *lowWaterConn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until = t
+	return c.TCPConn.SetReadDeadline(t)
+}
