@@ -191,3 +191,23 @@ func TestTableAndPictureNameEveryLineAndSayWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatWasNotMeasuredIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	r := exampleReport()
+	r.Small, r.Bills = answers{}, nil
+	for text, measured := range map[string]bool{"asking answered": false, "rows downloaded": false, "together": false, "loop, 2 workers": true} {
+		for _, c := range []struct {
+			report *report
+			want   bool
+		}{{exampleReport(), true}, {r, measured}} {
+			var table strings.Builder
+			if err := c.report.print(&table); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(table.String(), text); got != c.want {
+				t.Errorf("the table has %q: %v, want %v", text, got, c.want)
+			}
+		}
+	}
+}

@@ -21,24 +21,28 @@ func (r *report) print(w io.Writer) error {
 		line(r.cells(m)...)
 	}
 	line()
-	line("small exports", "median", "least", "most", "first")
-	asked, downloaded := spreadOf(r.Small.Asked), spreadOf(r.Small.Downloaded)
-	line("asking answered, ms", milli(asked.median), milli(asked.least), milli(asked.most), milli(r.Small.FirstAsked))
-	line(fmt.Sprintf("%d rows downloaded, ms", smallRows), milli(downloaded.median), milli(downloaded.least), milli(downloaded.most), milli(r.Small.FirstDownloaded))
-	line()
+	if len(r.Small.Asked) > 0 {
+		line("small exports", "median", "least", "most", "first")
+		asked, downloaded := spreadOf(r.Small.Asked), spreadOf(r.Small.Downloaded)
+		line("asking answered, ms", milli(asked.median), milli(asked.least), milli(asked.most), milli(r.Small.FirstAsked))
+		line(fmt.Sprintf("%d rows downloaded, ms", smallRows), milli(downloaded.median), milli(downloaded.least), milli(downloaded.most), milli(r.Small.FirstDownloaded))
+		line()
+	}
 	line("function", "binary", "start until ready")
 	for _, cells := range r.startCells() {
 		line(cells...)
 	}
 	line()
-	line("calls of the cloud", "calls/M rows", "billed units/M rows", "$/M rows")
-	var sum float64
-	for _, b := range r.Bills {
-		line(b.What, fmt.Sprintf("%.1f", b.Calls), fmt.Sprintf("%.1f", b.Units), fmt.Sprintf("%.6f", b.Dollars))
-		sum += b.Dollars
+	if len(r.Bills) > 0 {
+		line("calls of the cloud", "calls/M rows", "billed units/M rows", "$/M rows")
+		var sum float64
+		for _, b := range r.Bills {
+			line(b.What, fmt.Sprintf("%.1f", b.Calls), fmt.Sprintf("%.1f", b.Units), fmt.Sprintf("%.6f", b.Dollars))
+			sum += b.Dollars
+		}
+		line("together", "", "", fmt.Sprintf("%.6f", sum))
+		line()
 	}
-	line("together", "", "", fmt.Sprintf("%.6f", sum))
-	line()
 	for _, g := range r.Goals {
 		verdict := "met"
 		if !g.Met {
