@@ -227,7 +227,8 @@ func (r *postgresReader) fill() (at int, wrong fault) {
 		case repeated:
 			span = spans[step.earlier]
 		case timed:
-			from, ok := len(arena), false
+			from := len(arena)
+			var ok bool
 			if arena, ok = step.clock.append(arena, span.Of(r.body)); !ok {
 				return i, faultYear
 			}
