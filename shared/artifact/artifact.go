@@ -33,6 +33,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"sealift/shared/answer"
 	"sealift/shared/checksum"
 	"sealift/shared/job"
 	"sealift/shared/pipeline"
@@ -76,7 +77,7 @@ func New(client *s3.Client, bucket string, opt Options) *Store {
 		o.MaxAttempts = opt.Attempts
 		o.MaxBackoff = backoffMax
 		o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-			if lostRefusal(err) {
+			if answer.Refused(err) {
 				return aws.TrueTernary
 			}
 			return aws.UnknownTernary

@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/smithy-go"
 
+	"sealift/shared/answer"
 	"sealift/shared/job"
 )
 
@@ -54,8 +54,8 @@ func (s *Store) failed(c call, err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	if status, code, ok := answer(err); ok {
-		kind, name, hint := s.answered(c, status, code)
+	if a := answer.Of(err); a.Status != 0 {
+		kind, name, hint := s.answered(c, a)
 		return job.Errorf(kind, name, "%s %s: %s: %w", c.operation, c.key, hint, err)
 	}
 	lost, name := job.Transient, codeUnavailable
@@ -71,8 +71,8 @@ func (s *Store) failed(c call, err error) error {
 }
 
 // answered classes what S3 said. Codes come first: some statuses carry several meanings.
-func (s *Store) answered(c call, status int, code string) (kind job.Kind, name, hint string) {
-	switch code {
+func (s *Store) answered(c call, a answer.Answer) (kind job.Kind, name, hint string) {
+	switch a.Code {
 	case "NoSuchUpload":
 		return job.Permanent, codeUploadMissing, "the multipart upload does not exist any more; look whether the object does"
 	case "NoSuchBucket":
@@ -93,65 +93,32 @@ func (s *Store) answered(c call, status int, code string) (kind job.Kind, name, 
 		return job.Transient, codeUnavailable, "another operation on the same resource is under way"
 	}
 	switch {
-	case throttled(status, code):
+	case a.Throttled():
 		return job.Overload, codeOverloaded, "the store asks to slow down"
-	case status == http.StatusNotFound:
+	case a.Status == http.StatusNotFound:
 		return job.Permanent, codeObjectMissing, "there is no such object"
-	case status == http.StatusPreconditionFailed && c.effect == creates:
+	case a.Status == http.StatusPreconditionFailed && c.effect == creates:
 		return job.Permanent, codeObjectExists, "an object has this key already; compare it with what was to be written"
-	case status == http.StatusPreconditionFailed:
+	case a.Status == http.StatusPreconditionFailed:
 		return job.Permanent, codeObjectChanged, "the object is not the version named"
-	case status == http.StatusRequestedRangeNotSatisfiable:
+	case a.Status == http.StatusRequestedRangeNotSatisfiable:
 		return job.Permanent, codeRangeInvalid, "the object is shorter than recorded"
-	case status == http.StatusForbidden || status == http.StatusUnauthorized:
+	case a.Status == http.StatusForbidden || a.Status == http.StatusUnauthorized:
 		return job.Permanent, codeDenied, "not allowed; add the permission to the function's role in template.yaml"
-	case status >= http.StatusInternalServerError && c.effect == reads:
+	case a.Status >= http.StatusInternalServerError && c.effect == reads:
 		return job.Transient, codeUnavailable, "the store failed"
-	case status >= http.StatusInternalServerError:
+	case a.Status >= http.StatusInternalServerError:
 		return job.Unknown, codeUnknown, "the store failed and may have done it; look before trying again"
 	}
 	return job.Permanent, codeRefused, "the store refused the call as it stands"
 }
 
-// answer is the status and code that S3 answered with. S3 can answer 200 and put an error in the body; the SDK finds
-// those and presents them as status 500 with the code of the body. A refusal whose body was lost on its way is no answer:
-// it may have been any.
-func answer(err error) (status int, code string, ok bool) {
-	var response interface{ HTTPStatusCode() int }
-	if !errors.As(err, &response) || response.HTTPStatusCode() < http.StatusMultipleChoices {
-		return 0, "", false
-	}
-	if lostRefusal(err) {
-		return 0, "", false
-	}
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		code = api.ErrorCode()
-	}
-	return response.HTTPStatusCode(), code, true
-}
-
-// lostRefusal reports whether S3 refused, which leaves nothing behind, and its reason could not be read. The SDK itself
-// can lose one: it closes a request as soon as there is a response, and Go ends a connection whose request ends before it
-// was looked at for more.
-func lostRefusal(err error) bool {
-	var response interface{ HTTPStatusCode() int }
-	var unread *smithy.DeserializationError
-	return errors.As(err, &unread) && errors.As(err, &response) &&
-		response.HTTPStatusCode() >= http.StatusBadRequest && response.HTTPStatusCode() < http.StatusInternalServerError
-}
-
-func throttled(status int, code string) bool {
-	_, listed := retry.DefaultThrottleErrorCodes[code]
-	return listed || code == "ServiceUnavailable" || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
-}
-
 // didNothing reports whether one failed attempt certainly left nothing behind.
 func didNothing(err error) bool {
-	if status, code, ok := answer(err); ok {
-		return throttled(status, code) || code == "RequestTimeout" || code == "RequestTimeTooSkewed"
+	if a := answer.Of(err); a.Status != 0 {
+		return a.Throttled() || a.Code == "RequestTimeout" || a.Code == "RequestTimeTooSkewed"
 	}
-	return dialFailed(err) || lostRefusal(err)
+	return dialFailed(err) || answer.Refused(err)
 }
 
 // neverSent reports whether none of a call's attempts can have had an effect: the last one failed to connect, and it was

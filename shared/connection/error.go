@@ -6,29 +6,14 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/smithy-go"
-
+	"sealift/shared/answer"
 	"sealift/shared/job"
 )
 
 // failed turns an error of the SDK into one of the pipeline's. Secrets Manager's errors name secrets and never show them.
 func failed(connection, name string, err error) error {
-	status, code := 0, ""
-	var response interface{ HTTPStatusCode() int }
-	if errors.As(err, &response) {
-		status = response.HTTPStatusCode()
-	}
-	var unread *smithy.DeserializationError
-	if errors.As(err, &unread) && status < http.StatusInternalServerError {
-		// A refusal whose reason was lost on its way may be any: it is no answer.
-		status = 0
-	}
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		code = api.ErrorCode()[strings.LastIndexByte(api.ErrorCode(), '#')+1:]
-	}
-	_, listed := retry.DefaultThrottleErrorCodes[code]
+	a := answer.Of(err)
+	status, code := a.Status, a.Code
 	switch {
 	case code == "ResourceNotFoundException":
 		return job.Errorf(job.Permanent, "connection_missing", "connection %s: there is no secret %s; create it with the connection string as its text: "+
@@ -40,11 +25,11 @@ func failed(connection, name string, err error) error {
 	case code == "DecryptionFailure" || strings.HasPrefix(code, "AccessDenied") || status == http.StatusForbidden:
 		return job.Errorf(job.Permanent, "connection_denied", "connection %s: not allowed to read the secret %s; "+
 			"add secretsmanager:GetSecretValue (and its key's kms:Decrypt) to the function's role: %w", connection, name, err)
-	case listed || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+	case a.Throttled():
 		return job.Errorf(job.Overload, "connection_overloaded", "connection %s: asked to slow down reading %s: %w", connection, name, err)
 	case status == 0 && errors.Is(err, context.Canceled):
 		return job.Errorf(job.Cancelled, "connection_cancelled", "connection %s: stopped by the caller: %w", connection, err)
-	case status >= http.StatusInternalServerError || status < http.StatusMultipleChoices || strings.HasPrefix(code, "ExpiredToken"):
+	case status >= http.StatusInternalServerError || status == 0 || strings.HasPrefix(code, "ExpiredToken"):
 		return job.Errorf(job.Transient, "connection_unavailable", "connection %s: the secret %s can't be read now: %w", connection, name, err)
 	}
 	return job.Errorf(job.Permanent, "connection_refused", "connection %s: reading the secret %s was refused as it stands: %w", connection, name, err)
