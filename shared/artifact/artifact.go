@@ -1,6 +1,6 @@
 // Package artifact owns the bytes: it is the object store of the pipeline on S3. Every write carries a CRC-64/NVME that S3
 // checks, objects are created and never overwritten, and multipart uploads are completed with the whole list of their parts,
-// the size and the checksum of the whole; Keys owns every path. It imports pipeline for the port, job,
+// the size and the checksum of the whole; Keys owns every path. It imports pipeline for the port, answer, job,
 // checksum, limits and its SDK service; start reading at Store
 // and Keys.
 //

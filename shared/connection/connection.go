@@ -1,6 +1,6 @@
 // Package connection owns how a definition's connection becomes an open source: the connection string is a secret of that
 // name, read from Secrets Manager, kept in memory for a while and given to nothing but the opener. It imports pipeline for the
-// port, job, source and its SDK service; start reading at Sources.Open.
+// port, answer, job, source and its SDK service; start reading at Sources.Open.
 //
 // This package is the one layer that retries reading a secret, three attempts at most; opening is tried once, and once more
 // when the secret turns out to have been changed.

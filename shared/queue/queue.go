@@ -1,6 +1,6 @@
 // Package queue owns how functions are woken: it sends a pointer to the queue of its unit, at once, after a delay of the
 // queue itself, or, beyond what a queue can delay, by a schedule that fires once and removes itself. It imports pipeline for
-// the port, job, limits and its SDK services; start reading at Queue.Send.
+// the port, answer, job, limits and its SDK services; start reading at Queue.Send.
 //
 // This package is the one layer that retries a send, three attempts at most. A send whose answer was lost is an error of
 // kind Transient and not Unknown: nobody can look into a queue, and sending again is always harmless, because a pointer
