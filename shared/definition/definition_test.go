@@ -62,6 +62,11 @@ func TestEveryFaultIsReportedWithItsPlaceAndWhatIsAllowed(t *testing.T) {
 		{"an unknown kind", `"kind": "decimal", "scale"`, `"kind": "money", "scale"`, "/columns/1/kind", "decimal"},
 		{"a column twice", `"name": "amount"`, `"name": "order_id"`, "/columns/1/name", "another column"},
 		{"a scale of a whole number", `"kind": "int64", "filter"`, `"kind": "int64", "scale": 2, "filter"`, "/columns/0/scale", "decimal"},
+		{"a scale below zero", `"scale": 2`, `"scale": -1`, "/columns/1/scale", "is -1; only decimal columns have a scale, from 0 up"},
+		{"a table of three names", `"public.orders"`, `"shop.public.orders"`, "/source/table", `is "shop.public.orders"; write table or schema.table`},
+		{"a table without schema", `"public.orders"`, `".orders"`, "/source/table", `is ".orders"; write table or schema.table`},
+		{"a schema without table", `"public.orders"`, `"public."`, "/source/table", `is "public."; write table or schema.table`},
+		{"an address for a connection", `"shop"`, `"postgres://reader:hush@db/shop"`, "/source/connection", "is an address, which is a secret; give the name that it is kept under"},
 		{"an unknown comparison", `["eq"]`, `["like"]`, "/columns/0/filter/0", "eq"},
 		{"no key", `[{"name": "placed_at", "kind": "timestamp"}, {"name": "id", "kind": "int64"}]`, `[]`, "/source/key", "unique order"},
 		{"a key without order", `{"name": "id", "kind": "int64"}]`, `{"name": "id", "kind": "float64"}]`, "/source/key/1/kind", "order"},
@@ -96,6 +101,9 @@ func TestEveryFaultIsReportedWithItsPlaceAndWhatIsAllowed(t *testing.T) {
 			var faults definition.Faults
 			if !errors.As(err, &faults) || job.KindOf(err) != job.Invalid || job.CodeOf(err) != "definition_invalid" {
 				t.Fatalf("error %v, want faults", err)
+			}
+			if strings.Contains(err.Error(), "hush") || strings.Contains(faults.Error(), "hush") {
+				t.Errorf("the faults repeat a password: %v", faults)
 			}
 			for _, fault := range faults {
 				if fault.Pointer == c.pointer && strings.Contains(fault.Detail, c.says) {

@@ -309,7 +309,7 @@ func (c *checker) must(ok bool, pointer, format string, args ...any) {
 func (d Definition) validate() Faults {
 	c := &checker{}
 	c.must(d.Schema == 1, "/schema", "is %d; this release reads 1", d.Schema)
-	c.must(ValidName(d.Name), "/name", "is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter", d.Name)
+	c.must(ValidName(d.Name), "/name", "is %q; "+nameHelp, d.Name)
 	c.must(d.Lane == job.Bulk || d.Lane == job.Realtime, "/lane", "is %q; allowed are %q and %q", d.Lane, job.Bulk, job.Realtime)
 	c.must(d.InvalidUTF8 == "fail" || d.InvalidUTF8 == "replace", "/invalid_utf8", "is %q; allowed are fail and replace", d.InvalidUTF8)
 	c.must(d.Consistency.Kind == "cutoff", "/consistency/kind", "is %q; a table can give cutoff", d.Consistency.Kind)
@@ -322,23 +322,6 @@ func (d Definition) validate() Faults {
 	return c.faults
 }
 
-func (d Definition) validateSource(c *checker) {
-	s := d.Source
-	c.must(ValidName(s.Connection), "/source/connection", "is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter", s.Connection)
-	c.must(s.Table != "", "/source/table", "is missing")
-	c.must(s.TenantColumn.Name != "", "/source/tenant_column/name", "is missing; every query is restricted to one tenant")
-	c.must(s.TenantColumn.Kind == row.String || s.TenantColumn.Kind == row.Int64, "/source/tenant_column/kind",
-		"is %q; allowed are string and int64", s.TenantColumn.Kind)
-	c.must(s.TimeColumn.Name != "", "/source/time_column/name", "is missing; the cutoff needs a business time")
-	c.must(slices.Contains([]row.Kind{row.Timestamp, row.DateTime, row.Date}, s.TimeColumn.Kind), "/source/time_column/kind",
-		"is %q; allowed are timestamp, datetime and date", s.TimeColumn.Kind)
-	c.must(len(s.Key) > 0, "/source/key", "is empty; name the columns of a unique order, business time first")
-	for i, column := range s.Key {
-		c.must(column.Name != "", at("/source/key", i)+"/name", "is missing")
-		c.must(column.Kind.Orderable(), at("/source/key", i)+"/kind", "is %q, which has no order that a source and Sealift agree on", column.Kind)
-	}
-}
-
 func (d Definition) validateColumns(c *checker) {
 	c.must(len(d.Columns) > 0, "/columns", "is empty; list what may be exported")
 	c.must(len(d.Columns) <= limits.ColumnsMax, "/columns", "has %d columns; at most %d", len(d.Columns), limits.ColumnsMax)
@@ -349,7 +332,9 @@ func (d Definition) validateColumns(c *checker) {
 		c.must(column.Name == "" || !seen[column.Name], where+"/name", "is %q, as another column's", column.Name)
 		seen[column.Name] = true
 		c.must(column.Kind.Valid(), where+"/kind", "is %q; allowed are %s", column.Kind, listed(row.Kinds()))
-		c.must(column.Scale == nil || (column.Kind == row.Decimal && *column.Scale >= 0), where+"/scale", "is only for decimal columns and not negative")
+		if column.Scale != nil {
+			c.must(column.Kind == row.Decimal && *column.Scale >= 0, where+"/scale", "is %d; only decimal columns have a scale, from 0 up", *column.Scale)
+		}
 		column.validateLook(c, where)
 		for k, op := range column.Ops {
 			c.must(!slices.Contains(row.Ops(), op) || slices.Contains(opsOf(column.Kind), op), at(where+"/filter", k), "is %q; a column of kind %s allows %s", op, column.Kind, listed(opsOf(column.Kind)))
@@ -407,11 +392,3 @@ func listed[T ~string](words []T) string {
 }
 
 func at(pointer string, index int) string { return fmt.Sprintf("%s/%d", pointer, index) }
-
-// ValidName reports whether name may be that of a definition or connection.
-func ValidName(name string) bool {
-	if name == "" || len(name) > 64 || name[0] < 'a' || name[0] > 'z' {
-		return false
-	}
-	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
-}
