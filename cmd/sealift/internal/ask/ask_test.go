@@ -122,7 +122,7 @@ func TestWordsThatAreRefused(t *testing.T) {
 
 func TestARefusalNamesFlags(t *testing.T) {
 	t.Parallel()
-	words := ask.Words{Definition: "orders", Columns: []string{"id", "colour"}, Filters: []string{"gift=true", "country in DE,FR", "gift!=no", "id>=x"}}
+	words := ask.Words{Definition: "orders", Columns: []string{"id", "colour"}, Filters: []string{"gift=true", "country in DE,FR", "gift!=no", "id>=x", "le=1"}}
 	cases := map[string]struct {
 		refusal ask.Refusal
 		want    string
@@ -131,7 +131,7 @@ func TestARefusalNamesFlags(t *testing.T) {
 		"from": {ask.Refusal{"span-missing", "/span/from", `/span/from is missing; give the business time, as in "2026-01-01T00:00:00Z"`},
 			`--from is missing; give the business time, as in "2026-01-01T00:00:00Z"; a day such as 2026-01-31 is allowed too, and is its midnight in --zone`},
 		"the span as a whole": {ask.Refusal{"span-too-wide", "/span", "/span covers 400.0 days; definition orders allows 31"}, "the time between --from and --to covers 400.0 days; definition orders allows 31"},
-		"an end of the span":  {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before its end (a)"}, "--from (b) is not before its end (a)"},
+		"an end of the span":  {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before its end (a)"}, "--from (b) is not before its end (a)\nwithout --to the span ends at the cutoff: --as-of, or else now"},
 		"compression":         {ask.Refusal{"format-not-allowed", "/format/compression", `/format/compression is "xz"`}, `--compression is "xz"`},
 		"encoding":            {ask.Refusal{"format-option", "/format/encoding", `/format/encoding is "gbk"; allowed are utf-8 and gb18030`}, `--encoding is "gbk"; allowed are utf-8 and gb18030`},
 		"a flag by another": {ask.Refusal{"format-option", "/format/bom", "/format/bom is true; a byte order mark is for utf-8, and /format/encoding is gb18030"},
@@ -145,8 +145,14 @@ func TestARefusalNamesFlags(t *testing.T) {
 			"--filter 'gift=true': the value is true; the column is boolean, so send true or false\nfor a boolean column write --filter 'gift:=true'; = sends text, := sends JSON"},
 		"boolean, not equal": {ask.Refusal{"filter-value", "/filters/2/value", "/filters/2/value is no; the column is boolean"},
 			"--filter 'gift!=no': the value is no; the column is boolean\nfor a boolean column write --filter 'gift:=true'; = sends text, := sends JSON"},
-		"value of a list":      {ask.Refusal{"filter-value", "/filters/1/values/1", "/filters/1/values/1 is FR"}, "--filter 'country in DE,FR': value 2 of the list is FR"},
-		"comparison":           {ask.Refusal{"filter-not-allowed", "/filters/3/op", `/filters/3/op is "ge"; column id can't be filtered`}, `--filter 'id>=x': the comparison is "ge"; column id can't be filtered`},
+		"value of a list": {ask.Refusal{"filter-value", "/filters/1/values/1", "/filters/1/values/1 is FR"}, "--filter 'country in DE,FR': value 2 of the list is FR"},
+		"comparison":      {ask.Refusal{"filter-not-allowed", "/filters/3/op", `/filters/3/op is "ge"; column id can't be filtered`}, `--filter 'id>=x': the comparison is ">="; column id can't be filtered`},
+		"another comparison": {ask.Refusal{"filter-not-allowed", "/filters/3/op", `/filters/3/op is "ge"; column id can be filtered with eq, ne, lt, le, gt, in, is_null, not_null`},
+			`--filter 'id>=x': the comparison is ">="; column id can be filtered with =, !=, <, <=, >, in, is null, is not null`},
+		"a column named as a comparison": {ask.Refusal{"filter-not-allowed", "/filters/4/op", `/filters/4/op is "eq"; column le can be filtered with ge`}, `--filter 'le=1': the comparison is "="; column le can be filtered with >=`},
+		"unknown definition":             {ask.Refusal{"definition-unknown", "/definition", "/definition is missing or names no definition that you may export from"}, "--definition orders: there is none of this name that you may export from\nsee those that you may with `sealift definitions list`"},
+		"a span without an end": {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before the cutoff, a; nothing has happened in that time yet"},
+			"--from (b) is not before the cutoff, a; nothing has happened in that time yet\nwithout --to the span ends at the cutoff: --as-of, or else now"},
 		"a filter as such":     {ask.Refusal{"filter-value", "/filters/1/values", "/filters/1: the op in takes values"}, "--filter 'country in DE,FR': the op in takes values"},
 		"a field without flag": {ask.Refusal{"x", "/order", "/order is odd"}, "/order is odd"},
 		"no field":             {ask.Refusal{"x", "", "you may not"}, "you may not"},
@@ -156,5 +162,13 @@ func TestARefusalNamesFlags(t *testing.T) {
 		if got := words.Explain(c.refusal); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}
+	}
+}
+
+func TestASpanWithAnEndNeedsNoWordAboutTheCutoff(t *testing.T) {
+	t.Parallel()
+	words := ask.Words{Definition: "orders", From: "2026-03-02", To: "2026-03-01"}
+	if got, want := words.Explain(ask.Refusal{"span-empty", "/span", "/span/from (b) is not before its end (a)"}), "--from (b) is not before its end (a)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -35,6 +35,14 @@ func operators() []operator {
 	}
 }
 
+// Signs names the API's comparisons as a filter writes them.
+func Signs() map[string]string {
+	return map[string]string{
+		string(row.Equal): "=", string(row.NotEqual): "!=", string(row.Less): "<", string(row.LessEqual): "<=", string(row.Greater): ">",
+		string(row.GreaterEqual): ">=", string(row.IsNull): "is null", string(row.NotNull): "is not null",
+	}
+}
+
 // ParseFilter reads one filter.
 func ParseFilter(text string) (snapshot.Filter, error) {
 	if filter, ok, err := parseWords(text); ok || err != nil {

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,6 +32,10 @@ func (w Words) Explain(r Refusal) string {
 		return flag + ": definition " + w.Definition + " has no such column; " + allowed
 	case r.Code == "column-twice":
 		return flag + " is given twice; give it once"
+	case r.Code == "definition-unknown" && w.Definition != "":
+		return flag + " " + w.Definition + ": there is none of this name that you may export from\nsee those that you may with `sealift definitions list`"
+	case part == comparisonPart:
+		rest = ": " + part + w.inSigns(rest, pointer)
 	case part != "":
 		rest = ": " + part + rest
 	}
@@ -38,7 +43,33 @@ func (w Words) Explain(r Refusal) string {
 	if strings.HasPrefix(r.Field, "/span/") || r.Field == "/as_of" {
 		text += "; " + dayHelp
 	}
+	if r.Code == "span-empty" && w.To == "" {
+		text += "\nwithout --to the span ends at the cutoff: --as-of, or else now"
+	}
 	return text + w.booleanHint(pointer)
+}
+
+// inSigns writes the comparisons of a text about a filter as --filter takes them. A column that is named like one keeps
+// its name.
+func (w Words) inSigns(text, pointer string) string {
+	column := ""
+	if i, ok := index(strings.Split(pointer, "/")[1:], len(w.Filters)); ok {
+		if filter, err := ParseFilter(w.Filters[i]); err == nil {
+			column = "column " + filter.Column + " "
+		}
+	}
+	before, after, found := strings.Cut(text, column)
+	if !found {
+		return signed(text)
+	}
+	return signed(before) + column + signed(after)
+}
+
+func signed(text string) string {
+	signs := Signs()
+	return regexp.MustCompile(`[a-z_]+`).ReplaceAllStringFunc(text, func(word string) string {
+		return cmp.Or(signs[word], word)
+	})
 }
 
 // named says flags for the pointers inside of a text, but for what it quotes.
@@ -91,13 +122,16 @@ func index(elements []string, count int) (int, bool) {
 	return i, err == nil && i >= 0 && i < count
 }
 
+// comparisonPart is what a filter's op is called.
+const comparisonPart = "the comparison"
+
 func filterPart(elements []string) string {
 	if len(elements) == 0 {
 		return ""
 	}
 	switch elements[0] {
 	case "op":
-		return "the comparison"
+		return comparisonPart
 	case "column":
 		return "the column"
 	case "values":

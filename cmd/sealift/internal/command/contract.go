@@ -10,6 +10,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"sealift/cmd/sealift/internal/ask"
 	"sealift/cmd/sealift/internal/client"
 	"sealift/shared/definition"
 	"sealift/shared/row"
@@ -165,9 +166,7 @@ func dash(text string) string { return cmp.Or(text, "-") }
 
 // filterSigns names comparisons as --filter takes them for a column of the kind.
 func filterSigns(kind string, ops []string) string {
-	signs := map[string]string{
-		"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "is_null": "is null", "not_null": "is not null",
-	}
+	signs := ask.Signs()
 	if kind == string(row.Bool) {
 		// A boolean isn't sent as text, which every sign but one does.
 		signs["eq"], signs["ne"] = ":=", "ne (by --request)"

@@ -105,6 +105,10 @@ func (a *app) createCommand() *cobra.Command {
 		if flags.Changed("null") {
 			w.Null = &c.null
 		}
+		if flags.Changed("idempotency-key") && c.key == "" {
+			// A variable that is not set would give every run of a script a key and an export of its own.
+			return usage(errors.New("--idempotency-key is empty; give one, or leave the flag out for a random one"))
+		}
 		if flags.Changed("column") && len(w.Columns) == 0 {
 			// An empty list would mean all columns, which nobody says with --column ''.
 			w.Columns = []string{""}
@@ -181,7 +185,13 @@ func (a *app) roomFor(ctx context.Context, api *client.Client, request []byte, t
 // inWords says a refusal of the request in the flags that it was given by.
 func (c create) inWords(err error) error {
 	var called *client.Error
-	if c.request == "" && errors.As(err, &called) {
+	switch {
+	case !errors.As(err, &called):
+	case called.Code == "idempotency-key-malformed":
+		called.Detail = "--idempotency-key has to be 1 to 255 printable ASCII characters"
+	case called.Code == "idempotency-key-reused":
+		called.Detail = "--idempotency-key " + c.key + " was used for another request; give a new one, or repeat that request"
+	case c.request == "":
 		called.Detail = c.words.Explain(ask.Refusal{Code: called.Code, Field: called.Field, Detail: called.Detail})
 	}
 	return err

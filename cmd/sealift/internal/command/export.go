@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -190,7 +191,7 @@ but its delivery can be ended with revoke.`,
 		}
 		seen, err := end(ctx, args[0], reason)
 		if err != nil {
-			return inFlags(err, map[string]string{"/reason": "--reason"})
+			return overtaken(inFlags(err, map[string]string{"/reason": "--reason"}), name, args[0])
 		}
 		if a.json {
 			return a.out.json(compact(seen.Body))
@@ -200,6 +201,15 @@ but its delivery can be ended with revoke.`,
 	})
 	command.Flags().StringVar(&reason, "reason", "", "why, in your own words; it goes into the audit")
 	return command
+}
+
+// overtaken says what is left to do with an export that was completed before it could be cancelled.
+func overtaken(err error, name, id string) error {
+	var called *client.Error
+	if name == "cancel" && errors.As(err, &called) && called.State == string(job.StateCompleted) {
+		called.Advice = "end its delivery with `sealift export revoke " + id + "`"
+	}
+	return err
 }
 
 func (a *app) eventsCommand() *cobra.Command {

@@ -69,7 +69,11 @@ func (a *app) receiptOf(ctx context.Context, path, id string) (verify.Receipt, e
 		if err != nil {
 			return verify.Receipt{}, fmt.Errorf("%w; save one with `sealift export receipt ID --output FILE`", err)
 		}
-		return verify.Read(text)
+		receipt, err := verify.Read(text)
+		if err != nil {
+			return verify.Receipt{}, fmt.Errorf("%s: %w", path, err)
+		}
+		return receipt, nil
 	}
 	c, err := a.client()
 	if err != nil {
