@@ -6,10 +6,22 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"sealift/localstack/cloud"
 	"sealift/localstack/connection"
+	"sealift/shared/definition"
 )
+
+const connectHelp = `Tell a running cloud where a source is. The address is read from the standard input, one line:
+
+  echo 'postgres://reader:…@127.0.0.1:5432/shop' | bin/localstack connect --name shop
+
+It is sqlite:///absolute/path.db, or postgres://, mysql:// or mariadb:// with user:password@host:port/database?sslmode=verify-full;
+special characters in user and password are percent-encoded. The same name again replaces the address. No connection is
+tried here: the first export does, and says what is wrong with it.
+
+`
 
 // connect stores a source's address as the secret that definitions name as their connection. The address is read from
 // the standard input, so that it stays out of the shell's history and the list of processes.
@@ -20,11 +32,24 @@ func connect(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	stackName := flags.String("stack", "sealift", "`name` of the stack")
 	region := flags.String("region", "us-east-1", "AWS `region`")
 	name := flags.String("name", "", "`name` of the connection, as definitions say it")
+	flags.Usage = func() {
+		_, _ = io.WriteString(stderr, connectHelp)
+		flags.PrintDefaults()
+	}
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	if *name == "" {
+	switch {
+	case *name == "":
 		return fmt.Errorf("%w: give --name NAME and the address on the standard input, as in: echo postgres://reader@db/shop | localstack connect --name shop", errUsage)
+	case strings.Contains(*name, "://"):
+		// It may hold a password, so no message repeats it.
+		return fmt.Errorf("%w: --name is an address; give it on the standard input, and --name the name that definitions say", errUsage)
+	case !definition.ValidName(*name):
+		return fmt.Errorf("%w: --name is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter, as definitions do", errUsage, *name)
+	}
+	if in, err := os.Stdin.Stat(); err == nil && in.Mode()&os.ModeCharDevice != 0 {
+		_, _ = io.WriteString(stderr, "Type the address on one line, as in postgres://reader@db/shop (it is shown as you type):\n")
 	}
 	address, err := connection.Read(ctx, os.Stdin)
 	if err != nil {
