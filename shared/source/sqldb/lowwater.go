@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,11 +16,12 @@ import (
 // SO_RCVLOWAT), at the connection's end, and after waterTime for whatever is there, so that a peer which has no more to
 // say is only heard a little later. Without such a system it is the connection that it is made of.
 //
-// Read and gather belong to one goroutine at a time; deadlines may be set by others.
+// Deadlines and gathering may change while a reader waits: the driver may have left one behind that waits for what is due
+// next (it reads in the background while a write is slow).
 type lowWaterConn struct {
 	*net.TCPConn
 
-	gathering bool
+	gathering atomic.Bool
 
 	mu sync.Mutex
 	// until is the deadline of those who use the connection.
@@ -53,7 +55,7 @@ func lowWaterOf(conn net.Conn) *lowWaterConn {
 // gather begins or ends to let the reader sleep. It should only do so when waterBytes are known to come. A nil connection
 // never does.
 func (c *lowWaterConn) gather(on bool) {
-	if c == nil || c.gathering == on {
+	if c == nil || c.gathering.Load() == on {
 		return
 	}
 	bytes := 1
@@ -63,8 +65,11 @@ func (c *lowWaterConn) gather(on bool) {
 	if !setLowWater(c.TCPConn, bytes) {
 		return
 	}
-	c.gathering = on
-	if !on {
+	c.gathering.Store(on)
+	// This also reaches a reader that waits already.
+	if on {
+		c.limit(waterTime)
+	} else {
 		c.limit(0)
 	}
 }
@@ -92,14 +97,16 @@ func (c *lowWaterConn) over() bool {
 
 // Read implements net.Conn.
 func (c *lowWaterConn) Read(p []byte) (int, error) {
-	for c.gathering {
-		c.limit(waterTime)
+	for {
+		if c.gathering.Load() {
+			c.limit(waterTime)
+		}
 		n, err := c.TCPConn.Read(p)
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.over() {
 			return n, err
 		}
+		c.limit(0)
 	}
-	return c.TCPConn.Read(p)
 }
 
 // SetDeadline implements net.Conn.

@@ -139,3 +139,30 @@ func TestAGatheringReaderKeepsDeadlines(t *testing.T) {
 		}
 	}
 }
+
+func TestAReaderThatWaitsAlreadyGathers(t *testing.T) {
+	t.Parallel()
+	near, far := pair(t)
+	near.gather(false)
+	// The reader that would wait for ever is let go, and fails.
+	giveUp := time.AfterFunc(10*time.Second, func() { _ = near.Close() })
+	defer giveUp.Stop()
+	got := make(chan string)
+	go func() {
+		room := make([]byte, 100)
+		n, err := near.Read(room)
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		got <- string(room[:n])
+	}()
+	time.Sleep(20 * time.Millisecond)
+	near.gather(true)
+	if _, err := io.WriteString(far, "little"); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "little" {
+		t.Errorf("read %q", text)
+	}
+}
