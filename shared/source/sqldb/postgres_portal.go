@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -12,6 +13,20 @@ import (
 
 // chunkGrowth is how much larger than the last chunk the next may be while sizes are still unknown.
 const chunkGrowth = 8
+
+// portalPhase says which messages may come. Any other is one of another statement, and to take it for this one's would
+// lose rows: the connection has lost its order.
+type portalPhase uint8
+
+const (
+	// opening is before the rows are described.
+	opening portalPhase = iota
+	// flowing is while rows come and are asked for.
+	flowing
+	// closing is when the server was told that no more is wanted, once: told twice, it would be ready twice, and the next
+	// statement would take that for its own end.
+	closing
+)
 
 // portal runs st and hands its rows to the reader. It asks for rows in chunks that should just fill the batch, so that
 // large rows stay on the server, where the protocol's own cursor waits for the next chunk. The driver's result reader
@@ -66,6 +81,7 @@ type portalRun struct {
 	// finished says that the reader wants no more rows; failure is the first error.
 	finished bool
 	failure  error
+	phase    portalPhase
 	// broken says that the connection can't be used again.
 	broken bool
 }
@@ -79,20 +95,18 @@ func (p *portalRun) run(st statement) error {
 		p.asked = p.reader.roomRows(p.rowBytes)
 	}
 	p.execute()
-	for {
-		if err := p.frontend.Flush(); err != nil {
-			p.broken = true
-			return err
+	for again := true; again; {
+		err := p.frontend.Flush()
+		if err == nil {
+			again, err = p.receive()
 		}
-		again, err := p.receive()
 		if err != nil {
 			p.broken = true
-			return err
-		}
-		if !again {
-			return p.failure
+			// What the server said before it ended the connection says more than that it did.
+			return cmp.Or(p.failure, err)
 		}
 	}
+	return p.failure
 }
 
 // execute asks for the next chunk.
@@ -124,31 +138,49 @@ func (p *portalRun) receive() (again bool, err error) {
 		}
 		switch m := message.(type) {
 		case *pgproto3.RowDescription:
-			p.fail(p.reader.describe(m.Fields))
-		case *pgproto3.PortalSuspended:
-			if p.finished {
-				p.frontend.SendSync(&pgproto3.Sync{})
-				return true, nil
+			if p.phase != opening {
+				return false, errOutOfOrder
 			}
-			p.asked = min(p.asked*chunkGrowth, p.reader.roomRows(0))
-			p.execute()
-			return true, nil
-		case *pgproto3.CommandComplete:
-			p.frontend.SendSync(&pgproto3.Sync{})
+			p.phase = flowing
+			p.fail(p.reader.describe(m.Fields))
+		case *pgproto3.PortalSuspended, *pgproto3.CommandComplete:
+			if p.phase != flowing {
+				return false, errOutOfOrder
+			}
+			if _, more := m.(*pgproto3.PortalSuspended); more && !p.finished {
+				p.asked = min(p.asked*chunkGrowth, p.reader.roomRows(0))
+				p.execute()
+			} else {
+				p.sync()
+			}
 			return true, nil
 		case *pgproto3.ErrorResponse:
 			p.fail(pgconn.ErrorResponseToPgError(m))
-			p.frontend.SendSync(&pgproto3.Sync{})
-			return true, nil
+			if p.phase != closing {
+				p.sync()
+				return true, nil
+			}
 		case *pgproto3.ReadyForQuery:
+			if p.phase != closing {
+				return false, errOutOfOrder
+			}
 			return false, nil
 		}
 	}
 }
 
+// sync ends the statement.
+func (p *portalRun) sync() {
+	p.phase = closing
+	p.frontend.SendSync(&pgproto3.Sync{})
+}
+
 // row gives one row to the reader. What comes after the reader has finished is the rest of a chunk and is thrown away;
 // when that would be long, because rows have become much larger than before, the connection is ended instead.
 func (p *portalRun) row(body []byte) error {
+	if p.phase != flowing {
+		return errOutOfOrder
+	}
 	if p.got++; p.got == p.hurried {
 		p.water.gather(false)
 	}

@@ -15,6 +15,9 @@ import (
 // errRowUnreadable ends a read together with the connection, which has lost its order.
 var errRowUnreadable = errors.New("the server sent a row of another shape than the one that it described")
 
+// errOutOfOrder ends it where a message comes that isn't due.
+var errOutOfOrder = errors.New("the server sent a message that isn't due")
+
 // errRestTooLong ends a read whose batch is complete together with the connection.
 var errRestTooLong = errors.New("the rest of the chunk is too long to be read")
 
@@ -125,6 +128,9 @@ func (r *postgresReader) formats() []int16 {
 
 // describe refuses a result whose types have changed since the catalogue was read.
 func (r *postgresReader) describe(fields []pgproto3.FieldDescription) error {
+	if len(fields) != len(r.fields) {
+		return errRowUnreadable
+	}
 	for i, field := range r.index {
 		column := r.column(i)
 		if t := r.source.table.typeOf(fields[field].DataTypeOID); !t.gives(column.Kind) {
@@ -182,17 +188,17 @@ func (r *postgresReader) parse(body []byte) bool {
 		}
 		size := int(int32(binary.BigEndian.Uint32(body[at:])))
 		at += length
-		if size < 0 {
+		if size == -1 {
 			r.fields[i] = 0
 			continue
 		}
-		if len(body)-at < size {
+		if size < 0 || len(body)-at < size {
 			return false
 		}
 		r.fields[i] = row.At(at, at+size)
 		at += size
 	}
-	return true
+	return at == len(body)
 }
 
 // value is that of a field of the current row; nil is NULL.
