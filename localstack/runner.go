@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,9 +49,9 @@ func show(ctx context.Context, name string, args []string, stdout, stderr io.Wri
 		return fmt.Errorf("make the demo's folder: %w", err)
 	}
 	logPath := filepath.Join(cfg.Work, name+".log")
-	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	log, err := openLog(logPath)
 	if err != nil {
-		return fmt.Errorf("open the log: %w", err)
+		return err
 	}
 	defer func() { _ = log.Close() }()
 	cfg.Root = *root
@@ -66,3 +68,22 @@ func show(ctx context.Context, name string, args []string, stdout, stderr io.Wri
 
 // rowsMax keeps the demo's table on an ordinary disk.
 const rowsMax = 200_000_000
+
+// openLog begins a log anew, unless a cloud that runs writes it: the kernel says so, for whoever writes a log holds its lock.
+func openLog(path string) (*os.File, error) {
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	err = syscall.Flock(int(log.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return log, nil
+	case err == nil:
+		err = log.Truncate(0)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("begin the log %s: %w", path, err), log.Close())
+	}
+	return log, nil
+}

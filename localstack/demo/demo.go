@@ -108,16 +108,17 @@ func Up(ctx context.Context, cfg Config) error {
 	return errors.Join(s.cloud.Wait(ctx), s.cloud.Close())
 }
 
-// open makes the table, starts the cloud, tells it where the table is and applies the definitions.
+// open starts the cloud, makes the table, tells the cloud where it is and applies the definitions. A cloud that can't start
+// says so before a table of minutes is made.
 func open(ctx context.Context, cfg Config) (*stage, error) {
 	s := &stage{cfg: cfg}
 	path := filepath.Join(cfg.Work, fmt.Sprintf("orders-%d.db", cfg.Rows))
-	if err := s.table(ctx, path); err != nil {
-		return nil, err
-	}
 	var err error
 	if s.cloud, err = cloud.Start(ctx, cfg.Cloud); err != nil {
 		return nil, err
+	}
+	if err := s.table(ctx, path); err != nil {
+		return nil, errors.Join(err, s.cloud.Close())
 	}
 	s.say("The embedded cloud runs: API %s, AWS services %s.", s.cloud.API(), s.cloud.Endpoint())
 	if err := connection.Put(ctx, cloud.AWSConfig(s.cloud.Endpoint(), cfg.Cloud.Region), cfg.Cloud.StackName, "demo", "sqlite://"+path); err != nil {
