@@ -84,7 +84,7 @@ func requestRefusals() []refusal {
 		{"a value for in", "filter-value", bad, "/filters/0/values", []string{"a list of 1 to 500"}, true, with(`"filters": [{"column": "status", "op": "in", "value": "paid"}]`)},
 		{"a value for is_null", "filter-value", bad, "/filters/0", []string{"takes none"}, true, with(`"filters": [{"column": "shipped_at", "op": "is_null", "value": "x"}]`)},
 		{"no span", "span-missing", bad, "/span/from", []string{"2026-01-01T00:00:00Z"}, true, post(`{"definition": "orders", "purpose": "p"}`)},
-		{"a span backwards", "span-empty", bad, "/span", []string{"is not before its end"}, false, spanning(`{"from": "2026-03-02T00:00:00Z", "to": "2026-03-01T00:00:00Z"}`)},
+		{"a span backwards", "span-empty", bad, "/span", []string{"is not before /span/to (2026-03-01T00:00:00Z)"}, false, spanning(`{"from": "2026-03-02T00:00:00Z", "to": "2026-03-01T00:00:00Z"}`)},
 		{"a span too wide", "span-too-wide", bad, "/span", []string{"allows 92", "several shorter spans"}, false, spanning(`{"from": "2025-03-01T00:00:00Z", "to": "2026-03-01T00:00:00Z"}`)},
 		{"a time without offset", "time-malformed", bad, "/span/from", []string{"RFC 3339 with an offset"}, true, spanning(`{"from": "2026-03-01T00:00:00"}`)},
 		{"a cutoff in the future", "as-of-future", bad, "/as_of", []string{"can't be of a later time"}, false, with(`"as_of": "2027-01-01T00:00:00Z"`)},

@@ -235,8 +235,8 @@ func (f *freezer) span(s *Snapshot) error {
 			return err
 		}
 	}
-	if !from.Before(to) {
-		return refuse("span_empty", "/span", "/span/from (%s) is not before its end (%s)", f.request.Span.From, to.Format(time.RFC3339))
+	if f.request.Span.To != "" && !from.Before(to) {
+		return refuse("span_empty", "/span", "/span/from (%s) is not before /span/to (%s)", f.request.Span.From, f.request.Span.To)
 	}
 	if most := time.Duration(f.definition.Limits.SpanDaysMax) * 24 * time.Hour; to.Sub(from) > most {
 		return refuse("span_too_wide", "/span", "/span covers %.1f days; definition %s allows %d: ask for several shorter spans",
@@ -247,7 +247,7 @@ func (f *freezer) span(s *Snapshot) error {
 		to = asOf
 	}
 	if !from.Before(to) {
-		return refuse("span_empty", "/span", "/span/from (%s) is not before the cutoff, %s; nothing has happened in that time yet", f.request.Span.From, s.AsOf)
+		return f.afterCutoff(s.AsOf)
 	}
 	if kind == row.Date {
 		if err := f.wholeDays(); err != nil {
@@ -259,6 +259,14 @@ func (f *freezer) span(s *Snapshot) error {
 		return refuse("span_empty", "/span", "/span is from %s until %s on the clocks of zone %s, where the hour is set back; give ends outside of that hour", s.Since, s.Until, f.location)
 	}
 	return nil
+}
+
+// afterCutoff refuses a span that begins at the cutoff or later, wherever the cutoff comes from.
+func (f *freezer) afterCutoff(asOf string) error {
+	if f.request.AsOf != "" {
+		return refuse("span_empty", "/span", "/span/from (%s) is not before the cutoff, /as_of (%s)", f.request.Span.From, f.request.AsOf)
+	}
+	return refuse("span_empty", "/span", "/span/from (%s) is not before the cutoff, %s; nothing has happened in that time yet", f.request.Span.From, asOf)
 }
 
 // wholeDays refuses ends of a span that lie within a day of the zone, for a source whose business time knows days only.

@@ -353,6 +353,29 @@ func TestASpanOfDaysMustBeginAndEndAtMidnight(t *testing.T) {
 	}
 }
 
+func TestAnEmptySpanNamesItsEnd(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ fields, want string }{
+		"an end that is given": {`"span": {"from": "2026-02-02T00:00:00Z", "to": "2026-02-01T00:00:00Z"}`,
+			"/span/from (2026-02-02T00:00:00Z) is not before /span/to (2026-02-01T00:00:00Z)"},
+		"an end in another offset": {`"span": {"from": "2026-02-02T00:00:00Z", "to": "2026-02-02T00:00:00+08:00"}`,
+			"/span/from (2026-02-02T00:00:00Z) is not before /span/to (2026-02-02T00:00:00+08:00)"},
+		"no end": {`"span": {"from": "2027-01-01T00:00:00Z"}`,
+			"/span/from (2027-01-01T00:00:00Z) is not before the cutoff, 2026-05-01T12:00:00Z; nothing has happened in that time yet"},
+		"no end and a cutoff of one's own": {`"span": {"from": "2026-03-01T00:00:00Z"}, "as_of": "2026-02-01T00:00:00Z"`,
+			"/span/from (2026-03-01T00:00:00Z) is not before the cutoff, /as_of (2026-02-01T00:00:00Z)"},
+		"an end after a cutoff of one's own": {`"span": {"from": "2026-03-01T00:00:00Z", "to": "2026-03-10T00:00:00Z"}, "as_of": "2026-02-01T00:00:00Z"`,
+			"/span/from (2026-03-01T00:00:00Z) is not before the cutoff, /as_of (2026-02-01T00:00:00Z)"},
+	}
+	for name, c := range cases {
+		_, _, err := freeze(t, `{"definition": "orders", "purpose": "p", `+c.fields+`}`, alice())
+		var refused *job.Error
+		if !errors.As(err, &refused) || refused.Code != "span_empty" || refused.Field != "/span" || refused.Detail != c.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", name, err, c.want)
+		}
+	}
+}
+
 func TestASpanThatTheClocksTurnBackIsRefused(t *testing.T) {
 	t.Parallel()
 	d := ordersDefinition(t)

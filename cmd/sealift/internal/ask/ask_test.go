@@ -131,9 +131,10 @@ func TestARefusalNamesFlags(t *testing.T) {
 		"from": {ask.Refusal{"span-missing", "/span/from", `/span/from is missing; give the business time, as in "2026-01-01T00:00:00Z"`},
 			`--from is missing; give the business time, as in "2026-01-01T00:00:00Z"; a day such as 2026-01-31 is allowed too, and is its midnight in --zone`},
 		"the span as a whole": {ask.Refusal{"span-too-wide", "/span", "/span covers 400.0 days; definition orders allows 31"}, "the time between --from and --to covers 400.0 days; definition orders allows 31"},
-		"an end of the span":  {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before its end (a)"}, "--from (b) is not before its end (a)\nwithout --to the span ends at the cutoff: --as-of, or else now"},
-		"compression":         {ask.Refusal{"format-not-allowed", "/format/compression", `/format/compression is "xz"`}, `--compression is "xz"`},
-		"encoding":            {ask.Refusal{"format-option", "/format/encoding", `/format/encoding is "gbk"; allowed are utf-8 and gb18030`}, `--encoding is "gbk"; allowed are utf-8 and gb18030`},
+		"a cutoff that was given": {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before the cutoff, /as_of (a)"},
+			"--from (b) is not before the cutoff, --as-of (a)\nwithout --to the span ends at the cutoff: --as-of, or else now"},
+		"compression": {ask.Refusal{"format-not-allowed", "/format/compression", `/format/compression is "xz"`}, `--compression is "xz"`},
+		"encoding":    {ask.Refusal{"format-option", "/format/encoding", `/format/encoding is "gbk"; allowed are utf-8 and gb18030`}, `--encoding is "gbk"; allowed are utf-8 and gb18030`},
 		"a flag by another": {ask.Refusal{"format-option", "/format/bom", "/format/bom is true; a byte order mark is for utf-8, and /format/encoding is gb18030"},
 			"--bom is true; a byte order mark is for utf-8, and --encoding is gb18030"},
 		"what was given is quoted": {ask.Refusal{"zone-unknown", "/zone", `/zone is "\" /zone"; use a name, as in /zone and/or /x`}, `--zone is "\" /zone"; use a name, as in --zone and/or /x`},
@@ -168,7 +169,7 @@ func TestARefusalNamesFlags(t *testing.T) {
 func TestASpanWithAnEndNeedsNoWordAboutTheCutoff(t *testing.T) {
 	t.Parallel()
 	words := ask.Words{Definition: "orders", From: "2026-03-02", To: "2026-03-01"}
-	if got, want := words.Explain(ask.Refusal{"span-empty", "/span", "/span/from (b) is not before its end (a)"}), "--from (b) is not before its end (a)"; got != want {
+	if got, want := words.Explain(ask.Refusal{"span-empty", "/span", "/span/from (b) is not before /span/to (a)"}), "--from (b) is not before --to (a)"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
