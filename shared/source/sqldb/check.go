@@ -14,19 +14,22 @@ func missingTable(q *row.Query) error {
 }
 
 func missingColumns(q *row.Query, names []string) error {
-	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s has no column %s; restore it or apply a new version of the "+
-		"definition", q.Table, onceEach(names))
+	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s has no %s; restore it or apply a new version of the "+
+		"definition", q.Table, columnsNamed(names))
 }
 
-// onceEach lists names for people: a column may be exported, filtered and part of the key.
-func onceEach(names []string) string {
+// columnsNamed names columns for people, each once: one may be exported, filtered and part of the key.
+func columnsNamed(names []string) string {
 	var list []string
 	for _, name := range names {
 		if !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
-	return strings.Join(list, ", ")
+	if len(list) > 1 {
+		return "columns " + strings.Join(list, ", ")
+	}
+	return "column " + strings.Join(list, "")
 }
 
 // mistyped refuses a column whose type can't give its kind.
@@ -46,10 +49,15 @@ func keyNull(q *row.Query) error {
 		"view or choose another key in the definition", q.Table, keyNames(q))
 }
 
-func keyNotIndexed(q *row.Query) error {
+// keyNotIndexed refuses a table that can't be read in the order of its key. least are the key columns that an index must
+// have; create is the beginning of the statement that makes one, in the server's language, as quote is its spelling of names.
+func keyNotIndexed(q *row.Query, least, create string, quote func(name string) string) error {
+	columns := []string{quote(q.TenantColumn.Source)}
+	for _, column := range q.Key {
+		columns = append(columns, quote(column.Source))
+	}
 	return job.Errorf(job.Permanent, codeKeyNotIndexed, "table %s has no index that begins with (%s, %s) or (%s), so every batch "+
-		"would sort the whole table; create one: CREATE INDEX ON %s (%s, %s)", q.Table, q.TenantColumn.Source, q.Key[0].Source,
-		q.Key[0].Source, q.Table, q.TenantColumn.Source, keyNames(q))
+		"would sort the whole table; create one: %s (%s)", q.Table, q.TenantColumn.Source, least, least, create, strings.Join(columns, ", "))
 }
 
 func keyCollation(q *row.Query, column row.Column, remedy string) error {

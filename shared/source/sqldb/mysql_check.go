@@ -169,9 +169,12 @@ func (s *mysqlSource) Check(ctx context.Context, q row.Query) error {
 		}
 	}
 	if s.table.index == "" {
-		return job.Errorf(job.Permanent, codeKeyNotIndexed, "table %s has no index that begins with (%s, %s) or (%s), so every batch would "+
-			"sort the whole table; create one: CREATE INDEX export_key ON %s (%s, %s)", q.Table, q.TenantColumn.Source, keyNames(&q),
-			keyNames(&q), q.Table, q.TenantColumn.Source, keyNames(&q))
+		ticks := func(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+		table := ticks(q.Table)
+		if database, name, qualified := strings.Cut(q.Table, "."); qualified {
+			table = ticks(database) + "." + ticks(name)
+		}
+		return keyNotIndexed(&q, keyNames(&q), "CREATE INDEX export_key ON "+table, ticks)
 	}
 	return nil
 }
@@ -195,8 +198,8 @@ func (t *mysqlTable) check(q *row.Query) error {
 		return missingColumns(q, missing)
 	}
 	if len(denied) > 0 {
-		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read column %s of table %s; grant it SELECT on the "+
-			"table", onceEach(denied), q.Table)
+		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s of table %s; grant it SELECT on the "+
+			"table", columnsNamed(denied), q.Table)
 	}
 	// The tenant is compared in the column's own type, whatever that is.
 	for i, column := range sources(q)[1:] {

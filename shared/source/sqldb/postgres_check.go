@@ -97,7 +97,7 @@ func (s *postgresSource) Check(ctx context.Context, q row.Query) error {
 			return nil
 		}
 	}
-	return keyNotIndexed(&q)
+	return keyNotIndexed(&q, q.Key[0].Source, "CREATE INDEX ON "+quoteTable(q.Table), quote)
 }
 
 func (s *postgresSource) checkNulls(ctx context.Context, q *row.Query) error {
@@ -128,8 +128,8 @@ func (t *postgresTable) check(q *row.Query) error {
 		return missingColumns(q, missing)
 	}
 	if len(denied) > 0 {
-		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read column %s of table %s; grant it SELECT on the "+
-			"table", onceEach(denied), q.Table)
+		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s of table %s; grant it SELECT on the "+
+			"table", columnsNamed(denied), q.Table)
 	}
 	// The tenant is compared in the column's own type, whatever that is.
 	for i, column := range sources(q)[1:] {

@@ -120,7 +120,8 @@ func (t *sqliteTable) check(q *row.Query) error {
 			return nil
 		}
 	}
-	return keyNotIndexed(q)
+	schema, name := sqliteName(q.Table)
+	return keyNotIndexed(q, q.Key[0].Source, "CREATE INDEX "+quote(schema)+"."+quote(name+"_export_key")+" ON "+quote(name), quote)
 }
 
 // describe reads the catalogue.
