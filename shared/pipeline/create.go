@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"sealift/shared/audit"
@@ -85,14 +86,12 @@ func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, def
 	fail := func(err error) (job.DefinitionRecord, definition.Definition, snapshot.Snapshot, error) {
 		return job.DefinitionRecord{}, definition.Definition{}, snapshot.Snapshot{}, err
 	}
-	unknown := &job.Error{Kind: job.Invalid, Code: "definition_unknown", Field: "/definition",
-		Detail: "/definition is missing or names no definition that you may export from"}
 	if ask.Request.Definition == "" {
-		return fail(unknown)
+		return fail(unknownDefinition("missing; name a definition that you may export from"))
 	}
 	record, d, err := readDefinition(ctx, c.Ledger, ask.Request.Definition, 0)
 	if job.KindOf(err) == job.NotFound || (err == nil && !policy.MayRequest(ask.Who, d)) {
-		return fail(unknown)
+		return fail(unknownDefinition(strconv.Quote(clipped(ask.Request.Definition)) + "; there is none of this name that you may export from"))
 	}
 	if err != nil {
 		return fail(err)
@@ -106,6 +105,21 @@ func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, def
 		return fail(&job.Error{Kind: job.Invalid, Code: "format_option", Field: "/format", Detail: "/format: " + err.Error(), Err: err})
 	}
 	return record, d, snap, nil
+}
+
+// unknownDefinition refuses what stands for a definition's name. One that isn't for the asker is told like one that isn't
+// there.
+func unknownDefinition(is string) error {
+	return &job.Error{Kind: job.Invalid, Code: "definition_unknown", Field: "/definition", Detail: "/definition is " + is}
+}
+
+// clipped keeps so much of a name as may be repeated in a message, which is more than the longest name has.
+func clipped(name string) string {
+	const most = 100
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // keyDigest is the digest of the key given, or of one derived from who asks for what in the current window.

@@ -151,7 +151,7 @@ func TestARefusalNamesFlags(t *testing.T) {
 		"another comparison": {ask.Refusal{"filter-not-allowed", "/filters/3/op", `/filters/3/op is "ge"; column id can be filtered with eq, ne, lt, le, gt, in, is_null, not_null`},
 			`--filter 'id>=x': the comparison is ">="; column id can be filtered with =, !=, <, <=, >, in, is null, is not null`},
 		"a column named as a comparison": {ask.Refusal{"filter-not-allowed", "/filters/4/op", `/filters/4/op is "eq"; column le can be filtered with ge`}, `--filter 'le=1': the comparison is "="; column le can be filtered with >=`},
-		"unknown definition":             {ask.Refusal{"definition-unknown", "/definition", "/definition is missing or names no definition that you may export from"}, "--definition orders: there is none of this name that you may export from\nsee those that you may with `sealift definitions list`"},
+		"unknown definition":             {ask.Refusal{"definition-unknown", "/definition", `/definition is "orders"; there is none of this name that you may export from`}, "--definition orders: there is none of this name that you may export from\nsee those that you may with `sealift definitions list`"},
 		"a span without an end": {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before the cutoff, a; nothing has happened in that time yet"},
 			"--from (b) is not before the cutoff, a; nothing has happened in that time yet\nwithout --to the span ends at the cutoff: --as-of, or else now"},
 		"a filter as such":     {ask.Refusal{"filter-value", "/filters/1/values", "/filters/1: the op in takes values"}, "--filter 'country in DE,FR': the op in takes values"},
