@@ -87,7 +87,7 @@ func stateRefusals() []refusal {
 			h.apply(h.reshaped(`"title":`, `"purposes": ["audit", "tax"], "title":`))
 			return post(march)(h)
 		}},
-		{"a definition that the roles hide", "definition-unknown", 400, "/definition", []string{"that you may export from"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
+		{"a definition that the roles hide", "definition-unknown", 400, "/definition", []string{`/definition is "orders"; there is none of this name that you may export from`}, false, func(h *house) events.APIGatewayV2HTTPResponse {
 			h.apply(h.reshaped(`"title":`, `"request_roles": ["finance"], "title":`))
 			return post(march)(h)
 		}},
@@ -104,10 +104,10 @@ func stateRefusals() []refusal {
 			h.created(ana(), withKey("a"))
 			return post(march, withKey("b"))(h)
 		}},
-		{"cancel of a completed export", "job-state", conflict, "", []string{"the job is completed"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
+		{"cancel of a completed export", "job-state", conflict, "", []string{"the export is completed and can't be cancelled any more"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
 			return h.end(ana(), h.completed(ana()), "cancel")
 		}},
-		{"revoke of one that isn't completed", "job-state", conflict, "", []string{"the job is queued"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
+		{"revoke of one that isn't completed", "job-state", conflict, "", []string{"the export is queued; only a completed export can be revoked"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
 			return h.end(ana(), h.created(ana()), "revoke")
 		}},
 		{"a misspelt reason", "request-malformed", 400, "/reason", []string{`{"reason":`}, true, func(h *house) events.APIGatewayV2HTTPResponse {

@@ -72,9 +72,18 @@ func (j Job) after(act Act) Act {
 	return act
 }
 
-// illegal is the error of asking for a move that the state machine doesn't have.
+// illegal is the error of asking for a move that the state machine doesn't have. People ask for two of them, by their
+// names: to cancel and to revoke.
 func (j Job) illegal(to State) error {
-	return Errorf(Fenced, "job_state", "the job is %s and can't become %s", j.State, to)
+	rest := " and can't become " + string(to)
+	switch to {
+	case StateCancelled:
+		rest = " and can't be cancelled any more"
+	case StateExpired:
+		rest = "; only a completed export can be revoked"
+	default:
+	}
+	return Errorf(Fenced, "job_state", "the export is %s%s", j.State, rest)
 }
 
 // Cancel ends a job that hasn't begun to publish. Nobody needs to be at work for it: the clean unit, staged in the same
@@ -216,7 +225,7 @@ func (j Job) Expire(action audit.Action, act Act) (Change, error) {
 // 0. It is refused when the job has moved on or the count is used up since it was read.
 func (j Job) Sign(act Act, file int64) (Change, error) {
 	if j.State != StateCompleted {
-		return Change{}, Errorf(Fenced, "job_state", "the job is %s; only a completed job has a file", j.State)
+		return Change{}, Errorf(Fenced, "job_state", "the export is %s; only a completed export has a file", j.State)
 	}
 	act = j.after(act)
 	version := j.Version + 1

@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -134,6 +135,34 @@ func checkMove(t *testing.T, move move, from job.State, change job.Change) {
 	}
 	if (ends && move.to != job.StateExpired) != (quota != nil) {
 		t.Errorf("%s from %s: the quota is given back: %v", move.name, from, quota != nil)
+	}
+}
+
+func TestAMoveThatPeopleAskForIsRefusedInTheirWords(t *testing.T) {
+	t.Parallel()
+	act := job.Act{Now: testTime()}
+	cancel := func(j job.Job) (job.Change, error) { return j.Cancel(act) }
+	expire := func(j job.Job) (job.Change, error) { return j.Expire(audit.Revoked, act) }
+	sign := func(j job.Job) (job.Change, error) { return j.Sign(act, 0) }
+	cases := []struct {
+		from job.State
+		move func(job.Job) (job.Change, error)
+		want string
+	}{
+		{job.StatePublishing, cancel, "the export is publishing and can't be cancelled any more"},
+		{job.StateCompleted, cancel, "the export is completed and can't be cancelled any more"},
+		{job.StateFailed, cancel, "the export is failed and can't be cancelled any more"},
+		{job.StateExpired, cancel, "the export is expired and can't be cancelled any more"},
+		{job.StateQueued, expire, "the export is queued; only a completed export can be revoked"},
+		{job.StateCancelled, expire, "the export is cancelled; only a completed export can be revoked"},
+		{job.StateExpired, sign, "the export is expired; only a completed export has a file"},
+	}
+	for _, c := range cases {
+		_, err := c.move(testJob(c.from))
+		var refused *job.Error
+		if !errors.As(err, &refused) || refused.Kind != job.Fenced || refused.Code != "job_state" || refused.Detail != c.want {
+			t.Errorf("from %s:\ngot  %v\nwant %s", c.from, err, c.want)
+		}
 	}
 }
 

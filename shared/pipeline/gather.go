@@ -74,7 +74,7 @@ func (f Finalizer) gather(ctx context.Context, j job.Job) (whole, error) {
 		return whole{}, job.Errorf(job.Permanent, "shards_incomplete", "%d shards of %d were found, or the last one is not the end of the key space", len(w.pieces), j.Shards)
 	}
 	if w.rows != j.Rows || w.bytes != j.Bytes {
-		return whole{}, job.Errorf(job.Permanent, "counts_differ", "the shards have %d rows and %d bytes, the job counted %d and %d", w.rows, w.bytes, j.Rows, j.Bytes)
+		return whole{}, job.Errorf(job.Permanent, "counts_differ", "the shards have %d rows and %d bytes, the export counted %d and %d", w.rows, w.bytes, j.Rows, j.Bytes)
 	}
 	if j.RowsMax > 0 && w.rows > j.RowsMax {
 		return whole{}, rowsMaxExceeded("", w.rows, j.RowsMax)

@@ -126,7 +126,7 @@ func (p Processor) alive(ctx context.Context, jobID string) error {
 		return err
 	}
 	if j.State != job.StateRunning {
-		return job.Errorf(job.Cancelled, "job_over", "the job is %s", j.State)
+		return job.Errorf(job.Cancelled, "job_over", "the export is %s", j.State)
 	}
 	if j.RowsMax > 0 && j.Rows > j.RowsMax {
 		return rowsMaxExceeded("more than ", j.Rows, j.RowsMax)

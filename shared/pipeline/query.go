@@ -194,5 +194,5 @@ func deliverable(j job.Job) error {
 	case job.StateQueued, job.StateRunning, job.StatePublishing:
 		return job.Errorf(job.Fenced, "export_not_ready", "the export is %s; its file is ready when it is completed", j.State)
 	}
-	return job.Errorf(job.Permanent, "job_state", "the job has a state that this release doesn't know")
+	return job.Errorf(job.Permanent, "job_state", "the export has a state that this release doesn't know")
 }

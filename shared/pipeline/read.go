@@ -103,7 +103,7 @@ func frozen(ctx context.Context, ledger Ledger, j job.Job) (snapshot.Snapshot, d
 	}
 	_, d, err := readDefinition(ctx, ledger, j.Definition, j.DefinitionVersion)
 	if job.KindOf(err) == job.NotFound {
-		err = job.Errorf(job.Permanent, "definition_lost", "definition %s version %d, to which the job is pinned, is gone", j.Definition, j.DefinitionVersion)
+		err = job.Errorf(job.Permanent, "definition_lost", "definition %s version %d, to which the export is pinned, is gone", j.Definition, j.DefinitionVersion)
 	}
 	return snap, d, err
 }

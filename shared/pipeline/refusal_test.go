@@ -2,9 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"sealift/shared/job"
+	"sealift/shared/limits"
 	"sealift/shared/row"
 	"sealift/shared/source"
 )
@@ -50,6 +54,19 @@ func TestAPlanWithKeysThatCanNotBeWrittenDownIsRefused(t *testing.T) {
 	}
 	if err := checkKeys(source.Plan{Ceiling: good, Shards: []source.Shard{{Range: row.Range{To: good}}, {Range: row.Range{From: good}}}}); err != nil {
 		t.Errorf("keys in UTF-8: %v", err)
+	}
+}
+
+func TestAnAskerReadsOfTheExport(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	late, _ := exhausted(job.Job{CreatedAt: created}, job.Unit{ID: job.PlanID}, created.Add(limits.JobAgeMax+time.Second))
+	if want := "the export did not finish within "; !strings.HasPrefix(late.Detail, want) {
+		t.Errorf("too old a job is told as %q, want %q", late.Detail, want)
+	}
+	var e *job.Error
+	if err := deliverable(job.Job{State: "later"}); !errors.As(err, &e) || e.Detail != "the export has a state that this release doesn't know" {
+		t.Errorf("a state of a later release is told as %v", err)
 	}
 }
 

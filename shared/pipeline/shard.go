@@ -296,7 +296,7 @@ func adopt(ctx context.Context, store Store, cause error, want Object) (Object, 
 		return Object{}, job.Errorf(job.Permanent, e.Code, "the object's upload is gone and there is no object in its place: %w", cause)
 	}
 	if have.Bytes != want.Bytes || have.CRC64 != want.CRC64 {
-		return Object{}, job.Errorf(job.Permanent, codeConflict, "under the job's own key there is an object of %d bytes that is not the one to be written (%d bytes)", have.Bytes, want.Bytes)
+		return Object{}, job.Errorf(job.Permanent, codeConflict, "under the export's own key there is an object of %d bytes that is not the one to be written (%d bytes)", have.Bytes, want.Bytes)
 	}
 	return have, nil
 }

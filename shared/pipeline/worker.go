@@ -132,7 +132,7 @@ func exhausted(j job.Job, unit job.Unit, now time.Time) (job.Failure, bool) {
 			" ended without a word too often; look at its function's log for memory or time limits, then ask for the export again"}, true
 	}
 	if now.Sub(j.CreatedAt) > limits.JobAgeMax && unit.ID != job.CleanID {
-		return job.Failure{Kind: job.Resource, Code: "job_too_old", Detail: "the job did not finish within " +
+		return job.Failure{Kind: job.Resource, Code: "job_too_old", Detail: "the export did not finish within " +
 			limits.JobAgeMax.String() + "; look at the lane's backlog, then ask for the export again or for a shorter span"}, true
 	}
 	return job.Failure{}, false

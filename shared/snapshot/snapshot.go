@@ -128,10 +128,10 @@ func (s Snapshot) Masks() map[string]definition.MaskKind {
 func Parse(text string) (Snapshot, error) {
 	var s Snapshot
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return Snapshot{}, &job.Error{Kind: job.Permanent, Code: "snapshot_malformed", Detail: "the job's snapshot can't be read", Err: err}
+		return Snapshot{}, &job.Error{Kind: job.Permanent, Code: "snapshot_malformed", Detail: "the export's snapshot can't be read", Err: err}
 	}
 	if s.Schema != 1 {
-		return Snapshot{}, job.Errorf(job.Permanent, "snapshot_schema", "the job's snapshot has schema %d; this release reads 1", s.Schema)
+		return Snapshot{}, job.Errorf(job.Permanent, "snapshot_schema", "the export's snapshot has schema %d; this release reads 1", s.Schema)
 	}
 	return s, nil
 }

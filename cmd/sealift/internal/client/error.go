@@ -147,7 +147,7 @@ func (e *Error) unanswered(err error) {
 		e.Advice = "start the embedded cloud with `make up`, or name your deployment with --endpoint or SEALIFT_ENDPOINT"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		e.Code, e.Detail = "timeout", e.Endpoint+" did not answer in time"
-		e.Advice = "try again later; a repeated request does not start a second job when it has the same --idempotency-key"
+		e.Advice = "try again later; a repeated request does not start a second export when it has the same --idempotency-key"
 	default:
 		e.Code, e.Detail = "unavailable", "no answer from "+e.Endpoint+": "+err.Error()
 		e.Advice = "check the address (--endpoint) and the network, then try again"
