@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,9 +20,8 @@ import (
 type lowWaterConn struct {
 	*net.TCPConn
 
-	gathering atomic.Bool
-
-	mu sync.Mutex
+	mu        sync.Mutex
+	gathering bool
 	// until is the deadline of those who use the connection.
 	until time.Time
 }
@@ -55,7 +53,12 @@ func lowWaterOf(conn net.Conn) *lowWaterConn {
 // gather begins or ends to let the reader sleep. It should only do so when waterBytes are known to come. A nil connection
 // never does.
 func (c *lowWaterConn) gather(on bool) {
-	if c == nil || c.gathering.Load() == on {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gathering == on {
 		return
 	}
 	bytes := 1
@@ -65,27 +68,28 @@ func (c *lowWaterConn) gather(on bool) {
 	if !setLowWater(c.TCPConn, bytes) {
 		return
 	}
-	c.gathering.Store(on)
-	// This also reaches a reader that waits already.
-	if on {
-		c.limit(waterTime)
-	} else {
-		c.limit(0)
-	}
+	c.gathering = on
+	// It fails on a closed connection, which the read will tell.
+	_ = c.limit()
 }
 
-// limit lets the next read wait until the deadline that was set and, when it isn't 0, no longer than a time.
-func (c *lowWaterConn) limit(most time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// limit lets the next read, and one that waits already, wait until the deadline that was set, and no longer than
+// waterTime while it gathers. It belongs to who holds mu.
+func (c *lowWaterConn) limit() error {
 	until := c.until
-	if most > 0 {
-		if soon := time.Now().Add(most); until.IsZero() || soon.Before(until) {
+	if c.gathering {
+		if soon := time.Now().Add(waterTime); until.IsZero() || soon.Before(until) {
 			until = soon
 		}
 	}
-	// It fails on a closed connection, which the read will tell.
-	_ = c.TCPConn.SetReadDeadline(until)
+	return c.TCPConn.SetReadDeadline(until)
+}
+
+// renew begins the time anew that a read may take.
+func (c *lowWaterConn) renew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.limit()
 }
 
 // over reports whether the deadline that was set has passed.
@@ -98,14 +102,11 @@ func (c *lowWaterConn) over() bool {
 // Read implements net.Conn.
 func (c *lowWaterConn) Read(p []byte) (int, error) {
 	for {
-		if c.gathering.Load() {
-			c.limit(waterTime)
-		}
+		c.renew()
 		n, err := c.TCPConn.Read(p)
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.over() {
 			return n, err
 		}
-		c.limit(0)
 	}
 }
 
@@ -119,5 +120,5 @@ func (c *lowWaterConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.until = t
-	return c.TCPConn.SetReadDeadline(t)
+	return c.limit()
 }

@@ -166,3 +166,17 @@ func TestAReaderThatWaitsAlreadyGathers(t *testing.T) {
 		t.Errorf("read %q", text)
 	}
 }
+
+// A driver that cancels sets a deadline for the server's last word, which is short.
+func TestAGatheringReaderHearsALittleBeforeALaterDeadline(t *testing.T) {
+	t.Parallel()
+	near, far := pair(t)
+	time.AfterFunc(waterTime/2, func() {
+		_ = near.SetDeadline(time.Now().Add(5 * time.Second))
+		time.AfterFunc(10*waterTime, func() { _, _ = io.WriteString(far, "little") })
+	})
+	room := make([]byte, 100)
+	if n, err := near.Read(room); err != nil || string(room[:n]) != "little" {
+		t.Errorf("read %q (%v)", room[:n], err)
+	}
+}
