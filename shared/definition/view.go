@@ -8,8 +8,10 @@ import (
 
 // View is a definition as those see it who may ask for its exports: what they can choose from and what bounds them.
 type View struct {
-	Name         string       `json:"name"`
-	Title        string       `json:"title,omitempty"`
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"`
+	// TimeColumn is the column that a request's span bounds; empty where the viewer sees none that is.
+	TimeColumn   string       `json:"time_column,omitempty"`
 	Columns      []ViewColumn `json:"columns"`
 	Formats      []string     `json:"formats"`
 	Compressions []string     `json:"compressions"`

@@ -22,6 +22,9 @@ func TestAUserSeesWhatMayBeAskedForAndNothingOfTheSource(t *testing.T) {
 		}
 	}
 	shown := get(ana(), "/v1/definitions/orders")(h).Body
+	if !strings.Contains(shown, `"time_column":"placed_at"`) {
+		t.Errorf("a user is not told which column a span bounds: %s", shown)
+	}
 	if !strings.Contains(shown, `"columns":[{"name":`) || !strings.Contains(shown, `"formats":[`) || !strings.Contains(shown, `"promise":`) {
 		t.Errorf("a user is not told the choices: %s", shown)
 	}

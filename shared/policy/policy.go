@@ -53,7 +53,8 @@ func MaskFor(p Principal, c definition.Column) definition.MaskKind {
 	return c.Mask.Kind
 }
 
-// ViewOf is the definition as the principal sees it. A masked column can't be filtered, so it shows no comparisons.
+// ViewOf is the definition as the principal sees it. A masked column can't be filtered, so it shows no comparisons. The
+// column that a span bounds is named as the file has it, by the first of the columns that exist for the principal.
 func ViewOf(p Principal, d definition.Definition) definition.View {
 	view := definition.View{
 		Name: d.Name, Title: d.Title, Columns: []definition.ViewColumn{}, Formats: d.Formats, Compressions: d.Compressions,
@@ -68,6 +69,9 @@ func ViewOf(p Principal, d definition.Definition) definition.View {
 		}
 		if shown.Mask != "" {
 			shown.Ops = nil
+		}
+		if view.TimeColumn == "" && column.SourceName() == d.Source.TimeColumn.Name {
+			view.TimeColumn = column.Name
 		}
 		view.Columns = append(view.Columns, shown)
 	}

@@ -1,11 +1,13 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"sealift/shared/definition"
 	"sealift/shared/job"
 	"sealift/shared/policy"
+	"sealift/shared/row"
 )
 
 func TestOnlyTheApplicantOrATenantReaderOfTheSameTenantSeesAJob(t *testing.T) {
@@ -59,6 +61,34 @@ func TestAFileIsRefusedWhenItHoldsMoreThanItsReceiverMaySeeNow(t *testing.T) {
 	for _, c := range cases {
 		if got := policy.MayReceive(policy.Principal{Tenant: "acme", Subject: "a", Roles: c.roles}, d, c.masks); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAViewNamesTheColumnOfTheSpanToThoseWhoSeeIt(t *testing.T) {
+	t.Parallel()
+	column := func(name, source string, roles ...string) definition.Column {
+		return definition.Column{Name: name, Source: source, Kind: row.Timestamp, Roles: roles}
+	}
+	cases := []struct {
+		name    string
+		columns []definition.Column
+		roles   []string
+		want    string
+	}{
+		{"under its own name", []definition.Column{column("shipped_at", ""), column("placed_at", "")}, nil, "placed_at"},
+		{"under another name", []definition.Column{column("shipped_at", ""), column("ordered", "placed_at")}, nil, "ordered"},
+		{"another column under its name", []definition.Column{column("placed_at", "shipped_at")}, nil, ""},
+		{"no output", []definition.Column{column("shipped_at", "")}, nil, ""},
+		{"for a role that is held", []definition.Column{column("placed_at", "", "finance")}, []string{"finance"}, "placed_at"},
+		{"for a role that isn't held", []definition.Column{column("placed_at", "", "finance")}, nil, ""},
+		{"twice, once for a role that isn't held", []definition.Column{column("exact", "placed_at", "finance"), column("placed", "placed_at")}, nil, "placed"},
+	}
+	for _, c := range cases {
+		d := definition.Definition{Source: definition.Source{TimeColumn: definition.SourceColumn{Name: "placed_at", Kind: row.Timestamp}}, Columns: c.columns}
+		view := policy.ViewOf(policy.Principal{Tenant: "acme", Subject: "a", Roles: c.roles}, d)
+		if view.TimeColumn != c.want || strings.Contains(view.Encode(), `"time_column"`) != (c.want != "") {
+			t.Errorf("%s: %q in %s, want %q", c.name, view.TimeColumn, view.Encode(), c.want)
 		}
 	}
 }

@@ -18,8 +18,10 @@ import (
 
 // contract is what a definition says, as far as the one who asks may know it: an operator sees the source as well.
 type contract struct {
-	Title        string           `json:"title"`
-	Source       *contractSource  `json:"source"`
+	Title  string          `json:"title"`
+	Source *contractSource `json:"source"`
+	// TimeColumn is where those find it who aren't told the source.
+	TimeColumn   string           `json:"time_column"`
 	Columns      []contractColumn `json:"columns"`
 	Formats      []string         `json:"formats"`
 	Compressions []string         `json:"compressions"`
@@ -34,15 +36,19 @@ type contract struct {
 }
 
 type contractSource struct {
-	Connection string `json:"connection"`
-	Table      string `json:"table"`
-	Key        []struct {
-		Name string `json:"name"`
-	} `json:"key"`
+	Connection string        `json:"connection"`
+	Table      string        `json:"table"`
+	TimeColumn contractKey   `json:"time_column"`
+	Key        []contractKey `json:"key"`
+}
+
+type contractKey struct {
+	Name string `json:"name"`
 }
 
 type contractColumn struct {
 	Name   string          `json:"name"`
+	Source string          `json:"source"`
 	Kind   string          `json:"kind"`
 	Title  string          `json:"title"`
 	Filter []string        `json:"filter"`
@@ -75,7 +81,7 @@ func (c contract) facts(d client.Definition) [][]string {
 	lines := [][]string{
 		{"name", d.Name}, {"title", c.Title}, {"version", strconv.FormatInt(d.Version, 10)}, {"applied", d.AppliedAt}, {"by", d.AppliedBy},
 		{"sha256", d.SHA256}, {"formats", strings.Join(c.Formats, ", ")}, {"compressions", c.compressions()},
-		{"purposes", strings.Join(c.Purposes, "; ")}, {"span at most", amount(c.Limits.SpanDaysMax, "day", "days")},
+		{"purposes", strings.Join(c.Purposes, "; ")}, {"span of", c.spanOf()}, {"span at most", amount(c.Limits.SpanDaysMax, "day", "days")},
 		{"rows at most", amount(c.Limits.RowsMax, "row", "rows")}, {"exports at once", amount(c.Limits.ActiveJobsMax, "export", "exports")},
 		{"downloads at most", amount(c.Limits.DownloadsMax, "download", "downloads")}, {"kept for", amount(c.Limits.RetentionDays, "day", "days")},
 		{"promise", cmp.Or(c.Promise, c.Consistency.Promise)},
@@ -97,6 +103,24 @@ func (c contract) facts(d client.Definition) [][]string {
 		}
 	}
 	return told
+}
+
+// spanOf says what the flags for a span bound; nothing where that is not to be known.
+func (c contract) spanOf() string {
+	column := c.TimeColumn
+	if c.Source != nil && c.Source.TimeColumn.Name != "" {
+		column = c.Source.TimeColumn.Name + " of the table, which is no column of the file"
+		for _, output := range c.Columns {
+			if cmp.Or(output.Source, output.Name) == c.Source.TimeColumn.Name {
+				column = output.Name
+				break
+			}
+		}
+	}
+	if column == "" {
+		return ""
+	}
+	return column + ": at --from or later, and before --to"
 }
 
 // compressions says what each format can be compressed with, its default first; formats that share a list share a word.

@@ -186,9 +186,9 @@ func (a *app) definitionsShowCommand() *cobra.Command {
 	var version int64
 	command := &cobra.Command{
 		Use: "show NAME", Short: "Show what a definition lets you ask for", Args: exactly("a NAME"),
-		Long: `Show what a definition lets you ask for: its columns with their kinds, the comparisons that --filter may use, how values
-are masked for you, formats and limits. An operator sees the source too; --json prints everything there is. Earlier
-versions are for operators.`,
+		Long: `Show what a definition lets you ask for: the column that --from and --to bound, all columns with their kinds, the
+comparisons that --filter may use, how values are masked for you, formats and limits. An operator sees the source too;
+--json prints everything there is. Earlier versions are for operators.`,
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			c, err := a.client()
 			if err != nil {

@@ -216,7 +216,7 @@ func TestANameThatSaysWhatTheFileIsNotIsWarnedOf(t *testing.T) {
 func TestPlainUsersSeeWhatTheyMayAskFor(t *testing.T) {
 	t.Parallel()
 	s, ana := withOrders(t)
-	body := `{"name":"orders","version":3,"sha256":"","applied_at":"2026-03-01T00:00:00.000Z","applied_by":"","definition":{"name":"orders","title":"All orders",
+	body := `{"name":"orders","version":3,"sha256":"","applied_at":"2026-03-01T00:00:00.000Z","applied_by":"","definition":{"name":"orders","title":"All orders","time_column":"placed",
 		"columns":[{"name":"order_id","kind":"int64","filter":["eq","in","not_null"]},{"name":"email","kind":"string","mask":"redact"},{"name":"note","kind":"string","mask":{"kind":"null"}}],
 		"formats":["csv","jsonl"],"compressions":["gzip","none"],"promise":"As read.","limits":{"span_days_max":31,"rows_max":5000,"retention_days":1}}}`
 	s.answering(body)
@@ -226,6 +226,7 @@ version       3
 applied       2026-03-01T00:00:00.000Z
 formats       csv, jsonl
 compressions  gzip, none
+span of       placed: at --from or later, and before --to
 span at most  31 days
 rows at most  5,000 rows
 kept for      1 day
@@ -268,7 +269,7 @@ func TestAUserIsToldOfAColumnWhatTheServiceTells(t *testing.T) {
 		t.Errorf("list: %+v", got)
 	}
 	got = ana.ok("definitions", "show", "orders")
-	for _, want := range []string{"name               orders\n", "formats            csv, jsonl, xlsx, parquet\n", "compressions       csv, jsonl: gzip, zstd, none; xlsx: none; parquet: zstd, snappy, none\n", "promise            Orders placed before", "gift       bool       :=                               -\n"} {
+	for _, want := range []string{"name               orders\n", "formats            csv, jsonl, xlsx, parquet\n", "compressions       csv, jsonl: gzip, zstd, none; xlsx: none; parquet: zstd, snappy, none\n", "span of            placed_at: at --from or later, and before --to\n", "promise            Orders placed before", "gift       bool       :=                               -\n"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("lacks %q:\n%s", want, got.stdout)
 		}
@@ -282,9 +283,26 @@ func TestAnOperatorSeesTheSourceToo(t *testing.T) {
 	t.Parallel()
 	s, _ := withOrders(t)
 	got := s.as("ops", "sealift:operator").ok("definitions", "show", "orders")
-	for _, want := range []string{"source             shop, table orders, by placed_at, id\n", "promise            Orders placed before", "order_id   int64      =, >=, <, in", "downloads at most  100 downloads\n"} {
+	for _, want := range []string{"source             shop, table orders, by placed_at, id\n", "span of            placed_at: at --from or later, and before --to\n", "promise            Orders placed before", "order_id   int64      =, >=, <, in", "downloads at most  100 downloads\n"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("lacks %q:\n%s", want, got.stdout)
+		}
+	}
+}
+
+func TestAnOperatorIsToldWhatASpanIsOf(t *testing.T) {
+	t.Parallel()
+	s, _ := withOrders(t)
+	ops := s.as("ops", "sealift:operator")
+	cases := map[string]struct{ columns, want string }{
+		"an output of another name": {`{"name":"shipped_at"},{"name":"ordered","source":"placed_at"}`, "span of  ordered: at --from or later, and before --to\n"},
+		"no output":                 {`{"name":"shipped_at"}`, "span of  placed_at of the table, which is no column of the file: at --from or later, and before --to\n"},
+		"another under its name":    {`{"name":"placed_at","source":"shipped_at"}`, "span of  placed_at of the table, which is no column of the file: at --from or later, and before --to\n"},
+	}
+	for name, c := range cases {
+		s.answering(`{"name":"orders","version":1,"definition":{"source":{"connection":"shop","table":"orders","time_column":{"name":"placed_at"}},"columns":[` + c.columns + `]}}`)
+		if got := ops.ok("definitions", "show", "orders"); !strings.Contains(got.stdout, c.want) {
+			t.Errorf("%s: lacks %q:\n%s", name, c.want, got.stdout)
 		}
 	}
 }
