@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +45,11 @@ type response struct {
 }
 
 // route is one operation of the API.
-type route func(ctx context.Context, r request) (response, error)
+type route struct {
+	answer func(ctx context.Context, r request) (response, error)
+	// query are the names of the query parameters that it takes, as infra/openapi.yaml has them.
+	query []string
+}
 
 // api dispatches on the gateway's route key ("POST /v1/exports") and turns errors into problem documents (RFC 9457).
 type api struct {
@@ -80,7 +86,7 @@ func (a api) serve(ctx context.Context, event events.APIGatewayV2HTTPRequest) (a
 			err = &job.Error{Kind: job.Permanent, Code: "internal", Detail: "the request met a fault in the service"}
 		}
 	}()
-	handle, ok := a.routes[event.RouteKey]
+	found, ok := a.routes[event.RouteKey]
 	if !ok {
 		return response{}, &job.Error{Kind: job.NotFound, Code: "not_found", Detail: "there is no such resource"}
 	}
@@ -88,7 +94,10 @@ func (a api) serve(ctx context.Context, event events.APIGatewayV2HTTPRequest) (a
 	if err != nil {
 		return response{}, err
 	}
-	return handle(ctx, r)
+	if err := r.only(found.query); err != nil {
+		return response{}, err
+	}
+	return found.answer(ctx, r)
 }
 
 // read takes over what the gateway says. Who asks comes from the verified token's claims and from nowhere else.
@@ -132,6 +141,29 @@ func roles(text string) []string {
 	}
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
 }
+
+// only refuses a query parameter that isn't among the allowed: were it ignored, who misspells one would take the answer
+// for that to another question. Of several the first by name is told, so that an answer can be repeated.
+func (r request) only(allowed []string) error {
+	for _, name := range slices.Sorted(maps.Keys(r.query)) {
+		if slices.Contains(allowed, name) {
+			continue
+		}
+		rest := "none is allowed"
+		if len(allowed) > 0 {
+			rest = "allowed are " + strings.Join(allowed, ", ")
+		}
+		if len(name) > parameterBytesMax {
+			name = strings.ToValidUTF8(name[:parameterBytesMax], "") + "…"
+		}
+		return &job.Error{Kind: job.Invalid, Code: "parameter_unknown", Field: name,
+			Detail: "there is no query parameter " + strconv.Quote(name) + " here; " + rest}
+	}
+	return nil
+}
+
+// parameterBytesMax bounds how much of a name that is unknown is repeated.
+const parameterBytesMax = 100
 
 // header finds a header; the gateway passes names in lower case.
 func (r request) header(name string) string { return r.headers[strings.ToLower(name)] }

@@ -23,8 +23,8 @@ import (
 func CancelAPI(c pipeline.Canceller, claims Claims, log *slog.Logger) API {
 	h := cancelRoutes{canceller: c}
 	return api{claims: claims, log: log, routes: map[string]route{
-		"POST /v1/exports/{id}/cancel": h.cancel,
-		"POST /v1/exports/{id}/revoke": h.revoke,
+		"POST /v1/exports/{id}/cancel": {answer: h.cancel},
+		"POST /v1/exports/{id}/revoke": {answer: h.revoke},
 	}}.handle
 }
 

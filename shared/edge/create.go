@@ -18,8 +18,8 @@ import (
 func CreateAPI(c pipeline.Creator, claims Claims, log *slog.Logger) API {
 	h := createRoutes{creator: c}
 	return api{claims: claims, log: log, routes: map[string]route{
-		"POST /v1/exports":          h.create,
-		"POST /v1/exports:validate": h.validate,
+		"POST /v1/exports":          {answer: h.create},
+		"POST /v1/exports:validate": {answer: h.validate},
 	}}.handle
 }
 

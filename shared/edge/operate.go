@@ -17,9 +17,9 @@ import (
 func OperateAPI(o pipeline.Operator, claims Claims, log *slog.Logger) API {
 	h := operateRoutes{operator: o}
 	return api{claims: claims, log: log, routes: map[string]route{
-		"PUT /v1/definitions/{name}": h.apply,
-		"GET /v1/definitions/{name}": h.show,
-		"GET /v1/definitions":        h.list,
+		"PUT /v1/definitions/{name}": {answer: h.apply},
+		"GET /v1/definitions/{name}": {answer: h.show, query: []string{"version"}},
+		"GET /v1/definitions":        {answer: h.list, query: []string{"cursor"}},
 	}}.handle
 }
 

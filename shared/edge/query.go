@@ -24,10 +24,10 @@ import (
 func QueryAPI(q pipeline.Querier, claims Claims, log *slog.Logger) API {
 	h := queryRoutes{querier: q}
 	return api{claims: claims, log: log, routes: map[string]route{
-		"GET /v1/exports":              h.list,
-		"GET /v1/exports/{id}":         h.get,
-		"GET /v1/exports/{id}/receipt": h.receipt,
-		"GET /v1/exports/{id}/events":  h.events,
+		"GET /v1/exports":              {answer: h.list, query: []string{"limit", "cursor"}},
+		"GET /v1/exports/{id}":         {answer: h.get},
+		"GET /v1/exports/{id}/receipt": {answer: h.receipt},
+		"GET /v1/exports/{id}/events":  {answer: h.events, query: []string{"limit", "cursor"}},
 	}}.handle
 }
 

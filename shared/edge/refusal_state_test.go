@@ -54,6 +54,7 @@ func listingRefusals() []refusal {
 		{"a cursor of the exports for the audit", "cursor-malformed", bad, "cursor", []string{"of this listing"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
 			return h.ask(ana(), "GET", "/v1/exports/"+h.created(ana())+"/events?cursor="+cursor("20260329T010000.000#"+noJob))
 		}},
+		{"a state to list", "parameter-unknown", bad, "state", []string{`"state"`, "allowed are limit, cursor"}, false, get(ana(), "/v1/exports?state=completed")},
 		{"version 0", "version-malformed", bad, "version", []string{`"0"`, "from 1"}, true, get(operator(), "/v1/definitions/orders?version=0")},
 		{"version abc", "version-malformed", bad, "version", []string{`"abc"`}, true, get(operator(), "/v1/definitions/orders?version=abc")},
 		{"a version that isn't there", "definition-not-found", 404, "", []string{"or not in that version"}, false, get(operator(), "/v1/definitions/orders?version=9")},

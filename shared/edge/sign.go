@@ -19,7 +19,7 @@ func SignAPI(s pipeline.Signer, claims Claims, log *slog.Logger) API {
 		s.Jitter = Jitter
 	}
 	return api{claims: claims, log: log, routes: map[string]route{
-		"POST /v1/exports/{id}/download-links": func(ctx context.Context, r request) (response, error) {
+		"POST /v1/exports/{id}/download-links": {answer: func(ctx context.Context, r request) (response, error) {
 			number, err := readFile(r.body)
 			if err != nil {
 				return response{}, err
@@ -32,7 +32,7 @@ func SignAPI(s pipeline.Signer, claims Claims, log *slog.Logger) API {
 				"url": link.URL, "expires_at": timeText(link.Expires), "file_name": link.FileName, "bytes": link.Bytes,
 				"crc64nvme": checksum.CRC64(link.CRC64).Base64(),
 			}}, nil
-		},
+		}},
 	}}.handle
 }
 
