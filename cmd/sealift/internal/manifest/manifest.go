@@ -155,7 +155,8 @@ func twice(manifests []Manifest) Faults {
 
 // Parse reads the definitions in one file's text.
 func Parse(file string, text []byte) ([]Manifest, Faults) {
-	tree, err := parser.ParseBytes(text, 0)
+	// A field that is there twice is the reader's to tell, which knows what it is called.
+	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, Faults{syntax(file, err)}
 	}

@@ -71,10 +71,16 @@ func TestFaultsSayFileLineAndColumn(t *testing.T) {
 		"list for text":           {"table: orders", "table: [orders]", []string{"f.yaml:4:10: /source/table is a list, must be text"}},
 		"null for text":           {"mask: {kind: redact,", "mask: {kind: null,", []string{"f.yaml:20:18: /columns/1/mask/kind has no value; leave the field out, or give text (the word null needs quotes, for YAML takes it for no value)"}},
 		"anchor":                  {"table: orders", "table: &t orders", []string{"f.yaml:4:10: /source/table uses a YAML anchor, alias, tag or merge; write the value out, so that the contract can be read in one place"}},
-		"field twice":             {"  table: orders", "  table: a\n  table: b", []string{"f.yaml:5:3: is not YAML that can be used: mapping key \"table\" already defined at [4:3]; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
-		"no space after a colon":  {"  table: orders", "  table:orders", []string{"f.yaml:4:3: is not YAML that can be used: non-map value is specified; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
-		"broken YAML":             {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
-		"missing field":           {"  promise: >-\n    Two lines\n    of it.\n", "", []string{"f.yaml:11:1: /consistency/promise is missing; say what later updates and deletes do to the file"}},
+		"field twice":             {"  table: orders", "  table: a\n  table: b", []string{"f.yaml:5:3: /source/table is given twice, in line 4 and here; give it once"}},
+		"field twice in one line": {"{kind: redact, unless", "{kind: redact, kind: \"null\", unless", []string{"f.yaml:20:26: /columns/1/mask/kind is given twice, in line 20 and here; give it once"}},
+		"two fields twice": {"limits:\n  rows_max: 50", "limits:\n  rows_max: 50\nlimits: {}\nname: orders", []string{
+			"f.yaml:23:1: /limits is given twice, in line 21 and here; give it once", "f.yaml:24:1: /name is given twice, in line 1 and here; give it once"}},
+		"unknown field twice": {"  rows_max: 50", "  row_max: 50\n  row_max: 50", []string{
+			"f.yaml:22:3: /limits/row_max is not a field; allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max",
+			"f.yaml:23:3: /limits/row_max is given twice, in line 22 and here; give it once"}},
+		"no space after a colon": {"  table: orders", "  table:orders", []string{"f.yaml:4:3: is not YAML that can be used: non-map value is specified; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
+		"broken YAML":            {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
+		"missing field":          {"  promise: >-\n    Two lines\n    of it.\n", "", []string{"f.yaml:11:1: /consistency/promise is missing; say what later updates and deletes do to the file"}},
 		"unknown word in a list": {"[eq, in]", "[eq, like]", []string{
 			`f.yaml:17:60: /columns/0/filter/1 is "like"; allowed are eq, ne, lt, le, gt, ge, in, is_null, not_null`}},
 		"several faults in order": {"kind: int64, filter", "kind: integer, filter", []string{

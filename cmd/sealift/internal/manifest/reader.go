@@ -62,7 +62,7 @@ func (r *reader) object(node ast.Node, values []*ast.MappingValueNode, pointer s
 	if want.Kind() != reflect.Struct {
 		return r.wrong(node, pointer, "is a mapping, must be %s", typeName(want))
 	}
-	object := make(map[string]any, len(values))
+	object, lines := make(map[string]any, len(values)), make(map[string]int, len(values))
 	for _, entry := range values {
 		name, ok := keyText(entry.Key)
 		if !ok {
@@ -70,10 +70,11 @@ func (r *reader) object(node ast.Node, values []*ast.MappingValueNode, pointer s
 			continue
 		}
 		at := pointer + "/" + escape(name)
-		if _, given := object[name]; given {
-			r.wrong(entry.Key, at, "is given twice")
+		if line, given := lines[name]; given {
+			r.wrong(entry.Key, at, "is given twice, in line %d and here; give it once", line)
 			continue
 		}
+		lines[name] = place(entry.Key).Line
 		field, known := fieldOf(want, name)
 		if !known {
 			r.wrong(entry.Key, at, "is not a field; allowed are %s", strings.Join(fieldNames(want), ", "))
