@@ -44,6 +44,17 @@ func TestAReusedKeyIsRefusedAndRecorded(t *testing.T) {
 	}
 }
 
+func TestAKeyThatAColleagueUsedIsUsed(t *testing.T) {
+	t.Parallel()
+	h := opened(t)
+	id := h.created(ana(), withKey("k"))
+	refused := h.ask(bob(), "POST", "/v1/exports", withBody(march), withKey("k"))
+	if refused.StatusCode != http.StatusUnprocessableEntity || strings.Contains(refused.Body, id) ||
+		!strings.Contains(refused.Body, "was used in your tenant for another request; send a new key") {
+		t.Errorf("got %d %s", refused.StatusCode, refused.Body)
+	}
+}
+
 func TestWithoutAKeyTheSameRequestIsTheSameExportForAWhile(t *testing.T) {
 	t.Parallel()
 	h := opened(t)

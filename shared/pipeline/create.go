@@ -158,7 +158,7 @@ func (c Creator) refusedBy(ctx context.Context, ask Ask, intent job.Intent, refu
 		return Answer{}, false, err
 	}
 	return Answer{}, false, &job.Error{Kind: job.Invalid, Code: "idempotency_key_reused",
-		Detail: "this Idempotency-Key was used for another request; send a new key, or the same request as before"}
+		Detail: "this Idempotency-Key was used in your tenant for another request; send a new key, or the same request as before"}
 }
 
 // point wakes the planner and returns the job. A replay wakes it too while the job is queued: the first ask may have

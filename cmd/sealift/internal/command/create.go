@@ -51,7 +51,8 @@ numbers that a spreadsheet would round are text. A workbook is compressed inside
 ` + guardHelp + `
 
 Without --idempotency-key a random one is used, so that the command's own retries never start a second export. Give one
-of your own to make the whole command safe to repeat.`
+of your own to make the whole command safe to repeat. A key is remembered for 30 days and for the whole tenant: one that
+a colleague has used can't be used for an export of yours.`
 
 func (a *app) createCommand() *cobra.Command {
 	var c create
@@ -84,7 +85,7 @@ func (a *app) createCommand() *cobra.Command {
 	flags.StringVar(&c.null, "null", "", "csv: unquoted text that stands for NULL (default empty)")
 	flags.StringVar(&w.Encoding, "encoding", "", "csv: utf-8 or gb18030 (default utf-8)")
 	flags.StringVar(&c.request, "request", "", "file with the request as the API takes it, or - for stdin, instead of the flags above")
-	flags.StringVar(&c.key, "idempotency-key", "", "key under which the same request is the same export")
+	flags.StringVar(&c.key, "idempotency-key", "", "key under which the same request is the same export; one for the whole tenant")
 	flags.BoolVar(&c.watch, "watch", false, "wait for the end and show the progress")
 	flags.StringVar(&c.download, "download", "", "wait for the end and download to this file or folder")
 	flags.BoolVar(&c.force, "force", false, "with --download: replace a file that exists")
@@ -190,7 +191,7 @@ func (c create) inWords(err error) error {
 	case called.Code == "idempotency-key-malformed":
 		called.Detail = "--idempotency-key has to be 1 to 255 printable ASCII characters"
 	case called.Code == "idempotency-key-reused":
-		called.Detail = "--idempotency-key " + c.key + " was used for another request; give a new one, or repeat that request"
+		called.Detail = "--idempotency-key " + c.key + " was used in your tenant for another request; give a new one, or repeat that request"
 	case c.request == "":
 		called.Detail = c.words.Explain(ask.Refusal{Code: called.Code, Field: called.Field, Detail: called.Detail})
 	}

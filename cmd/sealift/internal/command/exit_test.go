@@ -97,7 +97,7 @@ func TestExitCodesAndWhatToDo(t *testing.T) {
 		"apply by no operator":       {ana, []string{"definitions", "apply", "testdata"}, 3, []string{"sealift:operator"}},
 		"no such definition version": {ops, []string{"definitions", "show", "orders", "--version", "9"}, 3, []string{"404"}},
 		"cancel what is done":        {ana, []string{"export", "cancel", done}, 4, []string{"409", "completed", "end its delivery with `sealift export revoke " + done + "`"}},
-		"key used for another":       {ana, ask("--idempotency-key", "k1", "--column", "status"), 4, []string{"--idempotency-key k1 was used for another request; give a new one, or repeat that request", "422 idempotency-key-reused"}},
+		"key used for another":       {ana, ask("--idempotency-key", "k1", "--column", "status"), 4, []string{"--idempotency-key k1 was used in your tenant for another request; give a new one, or repeat that request", "422 idempotency-key-reused"}},
 		"key that is empty":          {ana, ask("--idempotency-key", ""), 2, []string{"--idempotency-key is empty; give one, or leave the flag out for a random one"}},
 		"key beyond ASCII":           {ana, ask("--idempotency-key", "schlüssel"), 1, []string{"--idempotency-key has to be 1 to 255 printable ASCII characters", "400 idempotency-key-malformed"}},
 		"unknown definition":         {ana, []string{"export", "create", "--definition", "odrers", "--purpose", "x", "--from", "2026-01-01"}, 1, []string{"--definition odrers: there is none of this name", "`sealift definitions list`"}},
