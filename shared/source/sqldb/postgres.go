@@ -164,19 +164,34 @@ func (s *postgresSource) prepareQuery(ctx context.Context, q *row.Query) error {
 // error; NULL is nil. The values are valid during the call. The server bounds the statement by StatementTime; the client
 // waits a little longer, for a server or a network that falls silent.
 func (s *postgresSource) query(ctx context.Context, q *row.Query, st statement, each func(values [][]byte) error) error {
+	whole, err := s.ask(ctx, q, st, each)
+	if err == nil && !whole {
+		// A closed connection is opened again by the next call.
+		_ = s.conn.Close(ctx)
+		return postgresFailure(ctx, q, errOutOfOrder)
+	}
+	return err
+}
+
+// ask does it, also for a statement without rows. The driver takes any end for the statement's: whole is false when what
+// ended wasn't described or hasn't shown the rows that it had, so that it was another's, and this one's may be still to
+// come.
+func (s *postgresSource) ask(ctx context.Context, q *row.Query, st statement, each func(values [][]byte) error) (whole bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, StatementTime+LockTime)
 	defer cancel()
 	result := s.conn.ExecParams(bounded, st.text, parameters(st.args), nil, nil, nil)
 	var failed error
+	rows := false
 	for result.NextRow() {
-		if failed == nil {
+		if rows = true; failed == nil {
 			failed = each(result.Values())
 		}
 	}
-	if _, err := result.Close(); err != nil {
-		return postgresFailure(ctx, q, err)
+	tag, err := result.Close()
+	if err != nil {
+		return false, postgresFailure(ctx, q, err)
 	}
-	return failed
+	return result.FieldDescriptions() != nil && (rows || tag.RowsAffected() == 0), failed
 }
 
 func parameters(args []arg) [][]byte {

@@ -37,7 +37,8 @@ func (s *postgresSource) Plan(ctx context.Context, q row.Query, opt source.PlanO
 }
 
 func (s *postgresSource) command(ctx context.Context, q *row.Query, text string) error {
-	return s.query(ctx, q, statement{text: text}, func([][]byte) error { return nil })
+	_, err := s.ask(ctx, q, statement{text: text}, func([][]byte) error { return nil })
+	return err
 }
 
 func (s *postgresSource) plan(ctx context.Context, q *row.Query, opt source.PlanOptions) (source.Plan, error) {

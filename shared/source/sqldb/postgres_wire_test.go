@@ -204,6 +204,39 @@ func TestPostgresMessagesThatAreNotDueLoseNoRow(t *testing.T) {
 	}
 }
 
+// An empty plan is an empty file: what is no answer to a statement may not make one.
+func TestPostgresPlanIsNotMadeOfAnotherAnswer(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t).Schema(t)
+	pgtest.Exec(t, dsn, mixedOrders,
+		`INSERT INTO orders SELECT 'acme', '2026-01-01T00:00:00Z'::timestamptz + i * interval '1 second', i, 'note ' || i FROM generate_series(1, 60) AS g(i)`)
+	b, past := standBetween(t, dsn)
+	for name, other := range map[string][]byte{
+		"an earlier end":    said('C', "SELECT 1\x00"),
+		"an earlier answer": slices.Concat(said('C', "SELECT 0\x00"), said('Z', "I")),
+	} {
+		for nth := 0; nth <= 6; nth++ {
+			src := open(t, past)
+			statements := 0
+			b.to(func(kind byte, message []byte) ([]byte, bool) {
+				if kind != '1' {
+					return message, false
+				}
+				if statements++; statements != nth {
+					return message, false
+				}
+				return slices.Concat(other, message), false
+			})
+			plan, err := src.Plan(context.Background(), mixedQuery(), source.PlanOptions{ShardRows: 20, ShardsMax: 10})
+			b.to(nil)
+			if nth == 0 && err != nil || err == nil && plan.Ceiling.String() != "2026-01-01T00:01:00Z/60" || err != nil && job.KindOf(err) != job.Transient {
+				t.Errorf("%s before answer %d: ceiling %s, %v, want the last row's or a transient error", name, nth, plan.Ceiling, err)
+			}
+			_ = src.Close()
+		}
+	}
+}
+
 const mixedOrders = `CREATE TABLE orders (tenant text NOT NULL, created_at timestamptz NOT NULL, id bigint NOT NULL, note text);
 	CREATE UNIQUE INDEX orders_key ON orders (tenant, created_at, id)`
 
