@@ -215,7 +215,7 @@ func TestPostgresPlanIsNotMadeOfAnotherAnswer(t *testing.T) {
 		"an earlier end":    said('C', "SELECT 1\x00"),
 		"an earlier answer": slices.Concat(said('C', "SELECT 0\x00"), said('Z', "I")),
 	} {
-		for nth := 0; nth <= 6; nth++ {
+		for nth := range 7 {
 			src := open(t, past)
 			statements := 0
 			b.to(func(kind byte, message []byte) ([]byte, bool) {
