@@ -29,8 +29,9 @@ func (a *app) verifyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "verify PATH", Short: "Prove that a file, or a folder of files, is what an export published", Args: exactly("a PATH"),
 		Long: `Compare a file with its receipt: size, CRC-64/NVME of the whole and of each segment, every record parsed strictly, the
-number of rows and NULL values, the columns and header, and the receipt with itself. With --receipt nothing is asked of
-the service. The exit code is 7 when anything differs.
+number of rows and NULL values, the columns and header, and the receipt with itself. The file has to be as it was
+downloaded: verify it before it is unpacked. With --receipt nothing is asked of the service. The exit code is 7 when
+anything differs.
 
 Of an export of many files PATH is the folder that holds them, in which every file must be there and right and whatever
 else is there is named; or it is one of the files, which is found by its name, else by --file.`,
