@@ -15,7 +15,8 @@ import (
 
 const connectHelp = `Tell a running cloud where a source is. The address is read from the standard input, one line:
 
-  echo 'postgres://reader:…@127.0.0.1:5432/shop' | bin/localstack connect --name shop
+  read -rs address      # paste postgres://reader:…@127.0.0.1:5432/shop and press Enter; it isn't shown
+  printf '%s\n' "$address" | bin/localstack connect --name shop; unset address
 
 It is sqlite:///absolute/path.db, or postgres://, mysql:// or mariadb:// with user:password@host:port/database?sslmode=verify-full;
 special characters in user and password are percent-encoded. The same name again replaces the address. No connection is
@@ -41,7 +42,7 @@ func connect(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	switch {
 	case *name == "":
-		return fmt.Errorf("%w: give --name NAME and the address on the standard input, as in: echo postgres://reader@db/shop | localstack connect --name shop", errUsage)
+		return fmt.Errorf("%w: give --name NAME and the address on the standard input, as in: localstack connect --name shop < shop.address", errUsage)
 	case strings.Contains(*name, "://"):
 		// It may hold a password, so no message repeats it.
 		return fmt.Errorf("%w: --name is an address; give it on the standard input, and --name the name that definitions say", errUsage)

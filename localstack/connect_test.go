@@ -14,8 +14,8 @@ func TestConnectSaysWhereTheAddressGoesAndWhichNamesThereAre(t *testing.T) {
 		code int
 		says []string
 	}{
-		"help":                    {[]string{"--help"}, 0, []string{"echo 'postgres://reader:…@127.0.0.1:5432/shop' | bin/localstack connect --name shop", "sqlite:///absolute/path.db", "percent-encoded", "-name name"}},
-		"no name":                 {nil, 2, []string{"give --name NAME and the address on the standard input"}},
+		"help":                    {[]string{"--help"}, 0, []string{"read -rs address", `printf '%s\n' "$address" | bin/localstack connect --name shop`, "sqlite:///absolute/path.db", "percent-encoded", "-name name"}},
+		"no name":                 {nil, 2, []string{"give --name NAME and the address on the standard input, as in: localstack connect --name shop < shop.address"}},
 		"a name with a blank":     {[]string{"--name", "My Shop"}, 2, []string{`--name is "My Shop"; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter, as definitions do`}},
 		"a name with a capital":   {[]string{"--name", "Shop"}, 2, []string{`--name is "Shop"; use`}},
 		"an address for the name": {[]string{"--name", "postgres://reader:hush@db/shop"}, 2, []string{"--name is an address; give it on the standard input"}},
