@@ -199,7 +199,7 @@ func (s *mysqlSource) names(ctx context.Context, q *row.Query, st statement, eac
 }
 
 func (s *mysqlSource) command(ctx context.Context, q *row.Query, text string) error {
-	return s.query(ctx, q, statement{text: text}, func([][]byte) error { return nil })
+	return s.run(ctx, q, statement{text: text}, answerBytes, nil)
 }
 
 // Read implements source.Source. It sends one statement, which asks for about as many rows as fill the batch: the text

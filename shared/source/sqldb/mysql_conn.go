@@ -111,7 +111,7 @@ func (c *mysqlConn) kill(ctx context.Context, config *mysqlConfig) {
 	defer cancel()
 	if second, err := dialMySQL(ctx, config); err == nil {
 		done := context.AfterFunc(ctx, second.close)
-		_, _ = second.wire.run("KILL "+strconv.FormatUint(uint64(c.id), 10), 0, &everyRow{})
+		_, _ = second.wire.run("KILL "+strconv.FormatUint(uint64(c.id), 10), 0, nil)
 		done()
 		second.close()
 	}

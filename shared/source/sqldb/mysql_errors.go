@@ -61,7 +61,8 @@ func (s *mysqlSource) hidden(ctx context.Context, q *row.Query, missing error) e
 		columns = append(columns, quoteColumn(column))
 	}
 	var refused *job.Error
-	err := s.command(ctx, q, "SELECT "+strings.Join(columns, ", ")+" FROM "+quoteTable(q.Table)+" AS t LIMIT 0")
+	probe := statement{text: "SELECT " + strings.Join(columns, ", ") + " FROM " + quoteTable(q.Table) + " AS t LIMIT 0"}
+	err := s.query(ctx, q, probe, func([][]byte) error { return nil })
 	if !errors.As(err, &refused) || refused.Code != codeDenied {
 		return missing
 	}

@@ -127,26 +127,65 @@ func answered(tb testing.TB, answer string, silent bool) *mysqlWire {
 func TestMySQLRefusalsGoBeforeWhatEndsTheRest(t *testing.T) {
 	t.Parallel()
 	const end = "\x05\x00\x00\x05\xfe\x00\x00\x02\x00"
+	const laterEnd = "\x05\x00\x00\x06\xfe\x00\x00\x02\x00"
 	refusal := refusedValue()
 	refuse := &everyRow{each: func([][]byte) error { return refusal }}
+	var beyond strings.Builder
+	for sequence := range 5 {
+		beyond.WriteString("\xff\xff\xff" + string(rune(5+sequence)) + strings.Repeat("x", packetMax))
+	}
 	for name, c := range map[string]struct {
 		rest   string
 		broken bool
 	}{
 		"the end":                        {end, false},
-		"another row":                    {"\x02\x00\x00\x05\x012" + end, false},
-		"more than is read":              {"\x65\x00\x00\x05\x64" + strings.Repeat("x", 100) + end, true},
-		"a row beyond every limit":       {strings.Repeat("\xff\xff\xff\x05"+strings.Repeat("x", packetMax), 5), true},
+		"another row":                    {"\x02\x00\x00\x05\x012" + laterEnd, false},
+		"more than is read":              {"\x65\x00\x00\x05\x64" + strings.Repeat("x", 100) + laterEnd, true},
+		"a row beyond every limit":       {beyond.String(), true},
 		"an error of the server":         {"\x0a\x00\x00\x05\xff\x15\x04#28000no", false},
 		"an error that can't be read":    {"\x02\x00\x00\x05\xff\x15", true},
 		"the connection's end":           {"", true},
 		"the connection's end in a row":  {"\x09\x00\x00\x05\x08x", true},
+		"another answer's packet":        {"\x02\x00\x00\x04\x012" + end, true},
 		"a message of no bytes at all":   {"\x00\x00\x00\x05", true},
 		"a message that is half a large": {"\xff\xff\xff\x05x", true},
 	} {
 		broken, err := answered(t, answerRow+c.rest, false).run("", 100, refuse)
 		if !errors.Is(err, refusal) || broken != c.broken {
 			t.Errorf("a refused row before %s: broken %t with %v, want broken %t and the refusal", name, broken, err, c.broken)
+		}
+	}
+}
+
+func TestMySQLAnswersThatAreNotDueAreRefused(t *testing.T) {
+	t.Parallel()
+	const row, ok = answerRow, "\x07\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00"
+	one := func(got *int) *everyRow {
+		return &everyRow{each: func([][]byte) error { *got++; return nil }}
+	}
+	for name, c := range map[string]struct {
+		answer string
+		// want is how many rows a statement gets before it is refused; -1 for a command.
+		want int
+		good bool
+	}{
+		"a result":                          {row + "\x05\x00\x00\x05\xfe\x00\x00\x02\x00", 1, true},
+		"the end of a command":              {ok, 0, false},
+		"an end that is another's":          {row + "\x05\x00\x00\x09\xfe\x00\x00\x02\x00", 1, false},
+		"an end that came before":           {"\x05\x00\x00\x05\xfe\x00\x00\x02\x00" + row, 0, false},
+		"a result that began before":        {row[5:], 0, false},
+		"the end of a command, to one":      {ok, -1, true},
+		"a result to a command":             {row, -1, false},
+		"another command's end, to command": {strings.Replace(ok, "\x00\x01", "\x00\x02", 1), -1, false},
+	} {
+		got := 0
+		var r mysqlResult
+		if c.want >= 0 {
+			r = one(&got)
+		}
+		broken, err := answered(t, c.answer, false).run("", 100, r)
+		if (err == nil) != c.good || broken == c.good || got != max(0, c.want) {
+			t.Errorf("%s: %d rows, broken %t, %v; want %d rows, good %t", name, got, broken, err, max(0, c.want), c.good)
 		}
 	}
 }

@@ -58,6 +58,8 @@ type mysqlWire struct {
 	reader *bufio.Reader
 	long   []byte
 	values [][]byte
+	// sequence is the number that the next packet must have; an answer goes on where its statement ends.
+	sequence byte
 	// discard is how many packets' bytes lie in the reader's buffer and were handed out.
 	discard int
 }
@@ -66,7 +68,8 @@ func newMySQLWire(conn net.Conn) *mysqlWire {
 	return &mysqlWire{conn: conn, reader: bufio.NewReaderSize(conn, wireBuffer)}
 }
 
-// run sends text and hands its result to r. What r leaves is read to its end, up to rest bytes. An error of r comes back as
+// run sends text and hands its result to r, which is nil for a command that has none. Whatever isn't the answer to this
+// statement is refused: a read that took another one's end for its own would lose rows. What r leaves is read to its end, up to rest bytes. An error of r comes back as
 // it is, whatever happens to the rest: what is wrong with a row goes before what is wrong with the connection. An error of
 // the server is a *mysql.MyError, after which the connection is good. errRestLong says that r has all that it wanted.
 func (w *mysqlWire) run(text string, rest int, r mysqlResult) (broken bool, err error) {
@@ -89,6 +92,7 @@ func (w *mysqlWire) send(text string) error {
 	message := make([]byte, 0, len(text)+9)
 	body := append([]byte{queryCommand}, text...)
 	for sequence := byte(0); ; sequence++ {
+		w.sequence = sequence + 1
 		n := min(len(body), packetMax)
 		message = append(message, byte(n), byte(n>>8), byte(n>>16), sequence)
 		message = append(message, body[:n]...)
@@ -107,11 +111,13 @@ func (w *mysqlWire) receive(r mysqlResult, rest int) (failed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if first[0] == 0 {
-		return nil, nil
-	}
-	if first[0] == mysql.ERR_HEADER {
+	switch done := first[0] == mysql.OK_HEADER; {
+	case first[0] == mysql.ERR_HEADER:
 		return nil, serverError(first)
+	case done != (r == nil):
+		return nil, errMalformed
+	case done:
+		return nil, nil
 	}
 	count, _, ok := lengthEncoded(first)
 	if !ok || count < 1 || count > limits.ColumnsMax*2+1 {
@@ -188,6 +194,10 @@ func (w *mysqlWire) packet() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if header[3] != w.sequence {
+			return nil, errMalformed
+		}
+		w.sequence++
 		n := int(header[0]) | int(header[1])<<8 | int(header[2])<<16
 		if len(w.long) == 0 && n > 0 && n+4 <= wireBuffer {
 			whole, err := w.reader.Peek(n + 4)
