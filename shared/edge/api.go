@@ -153,17 +153,12 @@ func (r request) only(allowed []string) error {
 		if len(allowed) > 0 {
 			rest = "allowed are " + strings.Join(allowed, ", ")
 		}
-		if len(name) > parameterBytesMax {
-			name = strings.ToValidUTF8(name[:parameterBytesMax], "") + "…"
-		}
+		name = job.Clip(name)
 		return &job.Error{Kind: job.Invalid, Code: "parameter_unknown", Field: name,
 			Detail: "there is no query parameter " + strconv.Quote(name) + " here; " + rest}
 	}
 	return nil
 }
-
-// parameterBytesMax bounds how much of a name that is unknown is repeated.
-const parameterBytesMax = 100
 
 // header finds a header; the gateway passes names in lower case.
 func (r request) header(name string) string { return r.headers[strings.ToLower(name)] }

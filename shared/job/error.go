@@ -3,6 +3,9 @@ package job
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"sealift/shared/limits"
 )
 
 // Kind is the closed set of error classes. Each has exactly one path: what a caller does next depends on the kind and
@@ -112,6 +115,14 @@ func trimCause(text, cause string) string {
 	}
 	for len(text) > 0 && (text[len(text)-1] == ' ' || text[len(text)-1] == ':') {
 		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// Clip bounds how much of a caller's own text a message repeats.
+func Clip(text string) string {
+	if len(text) > limits.EchoBytesMax {
+		return strings.ToValidUTF8(text[:limits.EchoBytesMax], "") + "…"
 	}
 	return text
 }

@@ -153,6 +153,8 @@ const (
 	// LiveShardsMax is up to how many shards a status adds up what unfinished ones have written.
 	LiveShardsMax   = 200
 	RequestBytesMax = 256 << 10
+	// EchoBytesMax is how much of a caller's own text a message repeats: more than the longest name has.
+	EchoBytesMax = 100
 	// PlainAnswerBytesMax is above what an answer is packed for those who take gzip; AnswerBytesMax is what an answer may
 	// have at most, with the room that its JSON around it takes: a function's answer is bounded to 6 MiB.
 	PlainAnswerBytesMax = 64 << 10

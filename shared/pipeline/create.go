@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"sealift/shared/audit"
@@ -91,7 +90,7 @@ func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, def
 	}
 	record, d, err := readDefinition(ctx, c.Ledger, ask.Request.Definition, 0)
 	if job.KindOf(err) == job.NotFound || (err == nil && !policy.MayRequest(ask.Who, d)) {
-		return fail(unknownDefinition(strconv.Quote(clipped(ask.Request.Definition)) + "; there is none of this name that you may export from"))
+		return fail(unknownDefinition(strconv.Quote(job.Clip(ask.Request.Definition)) + "; there is none of this name that you may export from"))
 	}
 	if err != nil {
 		return fail(err)
@@ -111,15 +110,6 @@ func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, def
 // there.
 func unknownDefinition(is string) error {
 	return &job.Error{Kind: job.Invalid, Code: "definition_unknown", Field: "/definition", Detail: "/definition is " + is}
-}
-
-// clipped keeps so much of a name as may be repeated in a message, which is more than the longest name has.
-func clipped(name string) string {
-	const most = 100
-	if len(name) <= most {
-		return name
-	}
-	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // keyDigest is the digest of the key given, or of one derived from who asks for what in the current window.

@@ -8,6 +8,7 @@ import (
 	"sealift/shared/format/csv"
 	"sealift/shared/format/csv/gb18030"
 	"sealift/shared/format/field"
+	"sealift/shared/job"
 )
 
 func (f *freezer) format(s *Snapshot) error {
@@ -17,7 +18,7 @@ func (f *freezer) format(s *Snapshot) error {
 		s.Format.Type = d.Formats[0]
 	}
 	if !slices.Contains(d.Formats, s.Format.Type) {
-		return refuse("format_not_allowed", "/format/type", "/format/type is %q; definition %s allows %s", clip(s.Format.Type), d.Name, quoted(d.Formats))
+		return refuse("format_not_allowed", "/format/type", "/format/type is %q; definition %s allows %s", job.Clip(s.Format.Type), d.Name, quoted(d.Formats))
 	}
 	allowed := d.CompressionsFor(s.Format.Type)
 	if s.Format.Compression == "" {
@@ -35,9 +36,9 @@ func (f *freezer) format(s *Snapshot) error {
 
 func (f *freezer) compressionRefused(format Format, allowed []string) error {
 	if can := definition.CompressionsOf(format.Type); len(can) == 1 {
-		return refuse("format_not_allowed", "/format/compression", "/format/compression is %q; %s allows only %s, for it is compressed inside", clip(format.Compression), format.Type, can[0])
+		return refuse("format_not_allowed", "/format/compression", "/format/compression is %q; %s allows only %s, for it is compressed inside", job.Clip(format.Compression), format.Type, can[0])
 	}
-	return refuse("format_not_allowed", "/format/compression", "/format/compression is %q; definition %s allows %s for %s", clip(format.Compression), f.definition.Name, quoted(allowed), format.Type)
+	return refuse("format_not_allowed", "/format/compression", "/format/compression is %q; definition %s allows %s for %s", job.Clip(format.Compression), f.definition.Name, quoted(allowed), format.Type)
 }
 
 // look freezes what only typed formats and spreadsheets use. Text formats don't, and their snapshots stay as they always
@@ -65,7 +66,7 @@ func (f *freezer) layout(s *Snapshot) error {
 	case LayoutFile, LayoutFiles:
 		s.Layout = asked
 	default:
-		return refuse("layout", "/layout", "/layout is %q; allowed are %s (one file) and %s (many files and a manifest)", clip(f.request.Layout), LayoutFile, LayoutFiles)
+		return refuse("layout", "/layout", "/layout is %q; allowed are %s (one file) and %s (many files and a manifest)", job.Clip(f.request.Layout), LayoutFile, LayoutFiles)
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func (f *freezer) csv(s *Snapshot) error {
 	case "lf":
 		s.Format.LineEnd = "\n"
 	default:
-		return refuse("format_option", "/format/line_end", "/format/line_end is %q; allowed are crlf and lf", clip(asked.LineEnd))
+		return refuse("format_option", "/format/line_end", "/format/line_end is %q; allowed are crlf and lf", job.Clip(asked.LineEnd))
 	}
 	if asked.Header != nil {
 		s.Format.Header = *asked.Header
@@ -119,10 +120,10 @@ func (f *freezer) csv(s *Snapshot) error {
 		s.Format.Null = *asked.Null
 	}
 	if !slices.Contains([]string{",", ";", "\t", "|"}, s.Format.Delimiter) {
-		return refuse("format_option", "/format/delimiter", "/format/delimiter is %q; allowed are a comma, semicolon, tab or vertical bar", clip(s.Format.Delimiter))
+		return refuse("format_option", "/format/delimiter", "/format/delimiter is %q; allowed are a comma, semicolon, tab or vertical bar", job.Clip(s.Format.Delimiter))
 	}
 	if s.Format.Quote != `"` && s.Format.Quote != "'" {
-		return refuse("format_option", "/format/quote", "/format/quote is %q; allowed are \" and '", clip(s.Format.Quote))
+		return refuse("format_option", "/format/quote", "/format/quote is %q; allowed are \" and '", job.Clip(s.Format.Quote))
 	}
 	if len(s.Format.Null) > nullBytesMax {
 		return refuse("format_option", "/format/null", "/format/null has %d bytes; at most %d are allowed", len(s.Format.Null), nullBytesMax)
@@ -143,7 +144,7 @@ func (f *freezer) encoding(s *Snapshot) error {
 		return nil
 	case string(csv.GB18030):
 	default:
-		return refuse("format_option", "/format/encoding", "/format/encoding is %q; allowed are utf-8 and %s", clip(f.request.Format.Encoding), csv.GB18030)
+		return refuse("format_option", "/format/encoding", "/format/encoding is %q; allowed are utf-8 and %s", job.Clip(f.request.Format.Encoding), csv.GB18030)
 	}
 	s.Format.Encoding, s.Format.Unencodable = string(csv.GB18030), f.definition.Unencodable.Named()
 	if s.Format.BOM {

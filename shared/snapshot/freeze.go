@@ -115,7 +115,7 @@ func (f *freezer) visible() []string {
 
 func (f *freezer) unknownColumn(where, name string) error {
 	return refuse("column_unknown", where, "%s is %q, which definition %s doesn't have; allowed are %s",
-		where, clip(name), f.definition.Name, quoted(f.visible()))
+		where, job.Clip(name), f.definition.Name, quoted(f.visible()))
 }
 
 func (f *freezer) filters(s *Snapshot) error {
@@ -149,7 +149,7 @@ func (f *freezer) filter(where string, filter Filter) (Wanted, error) {
 		return Wanted{}, refuse("filter_not_allowed", where+"/column", "%s/column is %q, whose values are masked for you; it can't be filtered", where, column.Name)
 	}
 	if !slices.Contains(column.Ops, filter.Op) {
-		return Wanted{}, refuse("filter_not_allowed", where+"/op", "%s/op is %q; column %s %s", where, clip(string(filter.Op)), column.Name, opsText(column.Ops))
+		return Wanted{}, refuse("filter_not_allowed", where+"/op", "%s/op is %q; column %s %s", where, job.Clip(string(filter.Op)), column.Name, opsText(column.Ops))
 	}
 	wanted := Wanted{Column: column.Name, Op: filter.Op}
 	switch filter.Op {
@@ -194,7 +194,7 @@ func (f *freezer) zone(s *Snapshot) error {
 	}
 	location, err := time.LoadLocation(s.Zone)
 	if err != nil || !portableZone(s.Zone) {
-		return refuse("zone_unknown", "/zone", "/zone is %q; use a name of the IANA time zone database, as in \"Asia/Shanghai\" or \"UTC\"", clip(s.Zone))
+		return refuse("zone_unknown", "/zone", "/zone is %q; use a name of the IANA time zone database, as in \"Asia/Shanghai\" or \"UTC\"", job.Clip(s.Zone))
 	}
 	f.location = location
 	return nil
@@ -284,7 +284,7 @@ func (f *freezer) wholeDays() error {
 		day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, f.location)
 		if !day.Equal(instant) {
 			return refuse("span_within_day", end.field, "%s is %s, within a day of zone %s; definition %s knows days only: give midnight, as in %q",
-				end.field, clip(end.text), f.location, f.definition.Name, day.Format(time.RFC3339))
+				end.field, job.Clip(end.text), f.location, f.definition.Name, day.Format(time.RFC3339))
 		}
 	}
 	return nil
@@ -293,7 +293,7 @@ func (f *freezer) wholeDays() error {
 func (f *freezer) instant(field, text string) (time.Time, error) {
 	canonical, err := parseInstant(text)
 	if err != nil {
-		return time.Time{}, refuse("time_malformed", field, "%s is %q; use RFC 3339 with an offset, as in \"2026-01-31T00:00:00Z\" or \"2026-01-31T00:00:00+08:00\"", field, clip(text))
+		return time.Time{}, refuse("time_malformed", field, "%s is %q; use RFC 3339 with an offset, as in \"2026-01-31T00:00:00Z\" or \"2026-01-31T00:00:00+08:00\"", field, job.Clip(text))
 	}
 	instant, err := time.Parse(time.RFC3339, canonical)
 	if err != nil {
@@ -360,13 +360,4 @@ func opsText(ops []row.Op) string {
 		texts[i] = string(op)
 	}
 	return "can be filtered with " + strings.Join(texts, ", ")
-}
-
-// clip bounds how much of a caller's own text a message repeats.
-func clip(text string) string {
-	const most = 100
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"sealift/shared/job"
 )
 
 // inspect holds a request's text to the shape of Request before it is decoded, so that every refusal names the exact
@@ -73,7 +75,7 @@ func inspectObject(decoder *json.Decoder, where string, want reflect.Type) error
 		name, _ := token.(string)
 		at := slices.Index(names, name)
 		if at < 0 {
-			pointer := where + "/" + pointerEscape(clip(name))
+			pointer := where + "/" + pointerEscape(job.Clip(name))
 			return malformed(pointer, "%s does not exist; %s has the fields %s", pointer, place(where), quoted(names))
 		}
 		pointer := where + "/" + name
