@@ -47,7 +47,7 @@ func connect(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		// It may hold a password, so no message repeats it.
 		return fmt.Errorf("%w: --name is an address; give it on the standard input, and --name the name that definitions say", errUsage)
 	case !definition.ValidName(*name):
-		return fmt.Errorf("%w: --name is %q; use 1 to 64 of a-z, 0-9, - and _, beginning with a letter, as definitions do", errUsage, *name)
+		return fmt.Errorf("%w: --name is %q; %s, as definitions do", errUsage, *name, definition.NameHelp)
 	}
 	if in, err := os.Stdin.Stat(); err == nil && in.Mode()&os.ModeCharDevice != 0 {
 		_, _ = io.WriteString(stderr, "Type the address on one line, as in postgres://reader@db/shop (it is shown as you type):\n")

@@ -7,16 +7,16 @@ import (
 	"sealift/shared/row"
 )
 
-// nameHelp says what ValidName takes.
-const nameHelp = "use 1 to 64 of a-z, 0-9, - and _, beginning with a letter"
+// NameHelp says what ValidName takes.
+const NameHelp = "use 1 to 64 of a-z, 0-9, - and _, beginning with a letter"
 
 func (d Definition) validateSource(c *checker) {
 	s := d.Source
 	if strings.Contains(s.Connection, "://") {
 		// It may hold a password, so no message repeats it.
-		c.must(false, "/source/connection", "is an address, which is a secret; give the name that it is kept under: "+nameHelp)
+		c.must(false, "/source/connection", "is an address, which is a secret; give the name that it is kept under: "+NameHelp)
 	} else {
-		c.must(ValidName(s.Connection), "/source/connection", "is %q; "+nameHelp, s.Connection)
+		c.must(ValidName(s.Connection), "/source/connection", "is %q; "+NameHelp, s.Connection)
 	}
 	c.must(validTable(s.Table), "/source/table", "is %q; write table or schema.table", s.Table)
 	c.must(s.TenantColumn.Name != "", "/source/tenant_column/name", "is missing; every query is restricted to one tenant")

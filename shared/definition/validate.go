@@ -309,7 +309,7 @@ func (c *checker) must(ok bool, pointer, format string, args ...any) {
 func (d Definition) validate() Faults {
 	c := &checker{}
 	c.must(d.Schema == 1, "/schema", "is %d; this release reads 1", d.Schema)
-	c.must(ValidName(d.Name), "/name", "is %q; "+nameHelp, d.Name)
+	c.must(ValidName(d.Name), "/name", "is %q; "+NameHelp, d.Name)
 	c.must(d.Lane == job.Bulk || d.Lane == job.Realtime, "/lane", "is %q; allowed are %q and %q", d.Lane, job.Bulk, job.Realtime)
 	c.must(d.InvalidUTF8 == "fail" || d.InvalidUTF8 == "replace", "/invalid_utf8", "is %q; allowed are fail and replace", d.InvalidUTF8)
 	c.must(d.Consistency.Kind == "cutoff", "/consistency/kind", "is %q; a table can give cutoff", d.Consistency.Kind)

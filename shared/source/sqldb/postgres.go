@@ -123,7 +123,8 @@ func (s *postgresSource) connect(ctx context.Context, q *row.Query) error {
 	}
 	if conn.Frontend() != s.wire.driver {
 		_ = conn.Close(ctx)
-		return job.Errorf(job.Permanent, codeUnavailable, "the driver of table %s reads from another connection than the one it opened last", q.Table)
+		return job.Errorf(job.Permanent, codeUnavailable, "the driver kept another connection to the source of table %s than the last "+
+			"it opened; name one host in the connection string", q.Table)
 	}
 	s.conn = conn
 	return nil

@@ -45,7 +45,7 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 		defer close(stopped)
 		handler.HandleCancel(bounded)
 	})
-	p := &portalRun{conn: conn, frontend: conn.Frontend(), wire: s.wire, water: lowWaterOf(conn.Conn()), reader: r, rowBytes: s.rowBytes}
+	p := &portalRun{frontend: s.wire.driver, wire: s.wire, water: lowWaterOf(conn.Conn()), reader: r, rowBytes: s.rowBytes}
 	err := p.run(st)
 	p.water.gather(false)
 	if !unregister() {
@@ -68,7 +68,6 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 
 // portalRun is one execution of one statement.
 type portalRun struct {
-	conn     *pgconn.PgConn
 	frontend *pgproto3.Frontend
 	wire     *wire
 	water    *lowWaterConn
@@ -186,7 +185,6 @@ func (p *portalRun) row(body []byte) error {
 	}
 	if p.finished {
 		if len(body)*(p.asked-p.got) > 4*p.reader.limit.Bytes {
-			p.broken = true
 			return errRestTooLong
 		}
 		return nil

@@ -37,10 +37,13 @@ func operators() []operator {
 
 // Signs names the API's comparisons as a filter writes them.
 func Signs() map[string]string {
-	return map[string]string{
-		string(row.Equal): "=", string(row.NotEqual): "!=", string(row.Less): "<", string(row.LessEqual): "<=", string(row.Greater): ">",
-		string(row.GreaterEqual): ">=", string(row.IsNull): "is null", string(row.NotNull): "is not null",
+	signs := map[string]string{string(row.IsNull): "is null", string(row.NotNull): "is not null"}
+	for _, o := range operators() {
+		if !o.raw {
+			signs[string(o.op)] = o.text
+		}
 	}
+	return signs
 }
 
 // ParseFilter reads one filter.
