@@ -2,6 +2,8 @@
 // name, read from Secrets Manager, kept in memory for a while and given to nothing but the opener. It imports pipeline for the
 // port, answer, job, source and its SDK service; start reading at Sources.Open.
 //
+// One source that was closed may rest for a moment, for a worker's next shard is mostly of the same job (rest.go).
+//
 // This package is the one layer that retries reading a secret, three attempts at most; opening is tried once, and once more
 // when the secret turns out to have been changed.
 package connection
@@ -38,7 +40,10 @@ type Config struct {
 	Prefix string
 	// TTL is how long a connection string is used without being read again; 0 reads it every time.
 	TTL time.Duration
-	Now func() time.Time
+	// Rest is how long a source that can last waits for the next Open of its connection before it is closed; 0 closes it at
+	// once. It never outlasts its connection string, so that a changed secret takes effect as soon as ever.
+	Rest time.Duration
+	Now  func() time.Time
 	// Open opens the source that a connection string names. Its errors must not repeat the string.
 	Open func(ctx context.Context, dsn string) (source.Source, error)
 }
@@ -52,8 +57,11 @@ type Sources struct {
 
 	mu    sync.Mutex
 	known map[string]secret
+	// resting is the source that was closed last and may be used again; nil when there is none.
+	resting *resting
 }
 
+// secret is a connection string and when it has to be read again.
 type secret struct {
 	dsn   string
 	until time.Time
@@ -74,34 +82,37 @@ func New(client *secretsmanager.Client, config Config) *Sources {
 // When a source refuses a kept connection string, the secret may have been rotated: it is read again and, if it is another
 // one, tried.
 func (s *Sources) Open(ctx context.Context, connection string) (source.Source, error) {
-	dsn, kept, err := s.dsn(ctx, connection)
+	with, kept, err := s.secret(ctx, connection)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := s.config.Open(ctx, dsn)
+	if woken := s.wake(ctx, with); woken != nil {
+		return s.lend(woken, with), nil
+	}
+	opened, err := s.config.Open(ctx, with.dsn)
 	if err == nil {
-		return opened, nil
+		return s.lend(opened, with), nil
 	}
 	if kept && job.KindOf(err) == job.Permanent {
 		s.forget(connection)
-		fresh, _, readErr := s.dsn(ctx, connection)
+		fresh, _, readErr := s.secret(ctx, connection)
 		if readErr != nil {
 			return nil, readErr
 		}
-		if fresh != dsn {
-			dsn = fresh
-			if opened, err = s.config.Open(ctx, dsn); err == nil {
-				return opened, nil
+		if fresh.dsn != with.dsn {
+			with = fresh
+			if opened, err = s.config.Open(ctx, with.dsn); err == nil {
+				return s.lend(opened, with), nil
 			}
 		}
 	}
-	return nil, guarded(connection, dsn, err)
+	return nil, guarded(connection, with.dsn, err)
 }
 
-// dsn is the connection string, and whether it was kept from before.
-func (s *Sources) dsn(ctx context.Context, connection string) (dsn string, kept bool, err error) {
+// secret is the connection string, and whether it was kept from before.
+func (s *Sources) secret(ctx context.Context, connection string) (with secret, kept bool, err error) {
 	if !validName(connection) {
-		return "", false, job.Errorf(job.Permanent, "connection_invalid",
+		return secret{}, false, job.Errorf(job.Permanent, "connection_invalid",
 			"connection %q: a name has 1 to %d letters, digits and any of - _ . inside; correct the definition", connection, nameBytesMax)
 	}
 	now := s.config.Now()
@@ -109,21 +120,22 @@ func (s *Sources) dsn(ctx context.Context, connection string) (dsn string, kept 
 	have, ok := s.known[connection]
 	s.mu.Unlock()
 	if ok && now.Before(have.until) {
-		return have.dsn, true, nil
+		return have, true, nil
 	}
-	dsn, err = s.read(ctx, connection)
+	dsn, err := s.read(ctx, connection)
 	if err != nil {
-		return "", false, err
+		return secret{}, false, err
 	}
+	with = secret{dsn: dsn, until: now.Add(s.config.TTL)}
 	if s.config.TTL > 0 {
 		s.mu.Lock()
 		if len(s.known) >= cachedMax {
 			clear(s.known)
 		}
-		s.known[connection] = secret{dsn: dsn, until: now.Add(s.config.TTL)}
+		s.known[connection] = with
 		s.mu.Unlock()
 	}
-	return dsn, false, nil
+	return with, false, nil
 }
 
 func (s *Sources) forget(connection string) {

@@ -110,6 +110,8 @@ const (
 	CopyParallel = 4
 	// SecretLifetime is how long a function uses a connection string before it reads it again.
 	SecretLifetime = 30 * time.Second
+	// SourceRest is how long a worker keeps a connection to a database for its next shard.
+	SourceRest = 5 * time.Second
 	// UnitPage is how many units are read at a time.
 	UnitPage = 100
 	// BackoffBase and BackoffMax bound the retry delay: full jitter over BackoffBase doubled at each fault.

@@ -33,6 +33,15 @@ type Source interface {
 	Close() error
 }
 
+// Lasting is a Source whose connection can wait for its next work instead of being closed and opened again, which costs a
+// server much more than a small read: a process, its caches and the check of a password.
+type Lasting interface {
+	Source
+	// Wake makes the source ready for other work: it forgets what it has learned of tables, and asks the server, which it
+	// gives a few seconds, whether the connection still stands. When it does not, all that is left is Close.
+	Wake(ctx context.Context) bool
+}
+
 // Limit bounds one read.
 type Limit struct {
 	Rows  int

@@ -48,6 +48,17 @@ func openMySQL(ctx context.Context, dsn string) (source.Source, error) {
 	return s, nil
 }
 
+var _ source.Lasting = (*mysqlSource)(nil)
+
+// Wake implements source.Lasting.
+func (s *mysqlSource) Wake(ctx context.Context) bool {
+	s.shape, s.table, s.rowBytes = "", nil, 0
+	if s.conn == nil {
+		return false
+	}
+	return answers(ctx, s.query)
+}
+
 // Close ends the connection.
 func (s *mysqlSource) Close() error {
 	s.closed = true

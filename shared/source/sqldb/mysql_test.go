@@ -25,6 +25,7 @@ func TestMySQL(t *testing.T) {
 		"the session can't write and says who it is":    mysqlSession,
 		"a cancel ends the statement at the server":     mysqlCancel,
 		"a lock and a lost connection":                  mysqlDisturbances,
+		"a connection rests and is woken":               mysqlRests,
 		"missing rights are denied":                     mysqlDenied,
 		"a full server is overload":                     mysqlOverload,
 		"views are read and their faults are named":     mysqlViews,

@@ -72,6 +72,10 @@ func readOnly(config *pgconn.Config) {
 		"extra_float_digits":              "1",
 		"client_encoding":                 "UTF8",
 		"client_min_messages":             "error",
+		// A reader that has vanished, or that its machine has put to sleep for good, should not keep its connection for long.
+		"tcp_keepalives_idle":     "30",
+		"tcp_keepalives_interval": "10",
+		"tcp_keepalives_count":    "3",
 	} {
 		config.RuntimeParams[name] = value
 	}
@@ -90,6 +94,17 @@ func readOnly(config *pgconn.Config) {
 // stopper ends the server's work at once when a context ends, and the connection when the server doesn't listen.
 func stopper(c *pgconn.PgConn) *pgconn.CancelRequestContextWatcherHandler {
 	return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: LockTime}
+}
+
+var _ source.Lasting = (*postgresSource)(nil)
+
+// Wake implements source.Lasting.
+func (s *postgresSource) Wake(ctx context.Context) bool {
+	s.shape, s.table, s.rowBytes = "", nil, 0
+	if s.conn == nil || s.conn.IsClosed() {
+		return false
+	}
+	return answers(ctx, s.query)
 }
 
 // Close ends the connection.

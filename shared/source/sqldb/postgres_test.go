@@ -38,6 +38,7 @@ func TestPostgres(t *testing.T) {
 		"keys of other types and collations tile":      keyTypes,
 		"the session can't write and says who it is":   session,
 		"a lock, a cancel and a lost connection":       disturbances,
+		"a connection rests and is woken":              postgresRests,
 		"missing rights are denied":                    denied,
 		"a full server is overload":                    overload,
 		"what takes a name is another thing":           identities,
@@ -58,11 +59,12 @@ func session(t *testing.T, server *pgtest.Server) {
 	pgtest.Exec(t, dsn, "CREATE SEQUENCE written", `CREATE VIEW t AS SELECT 'acme'::text AS tenant, 1::bigint AS id,
 		current_setting('application_name') || ' ' || current_setting('statement_timeout') || ' ' || current_setting('lock_timeout') || ' ' ||
 		current_setting('transaction_read_only') || ' ' || current_setting('TimeZone') || ' ' || current_setting('max_parallel_workers_per_gather') || ' ' ||
+		current_setting('tcp_keepalives_idle') || ' ' || current_setting('tcp_keepalives_interval') || ' ' || current_setting('tcp_keepalives_count') || ' ' ||
 		(SELECT count(*) FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS v`,
 		"CREATE VIEW w AS SELECT 'acme'::text AS tenant, nextval('written') AS id, ''::text AS v")
 	src := open(t, dsn+"&statement_timeout=0&default_transaction_read_only=off&options=-c%20statement_timeout%3D0")
 	rows, err := read(src, valueQuery(row.String))
-	if diff := cmp.Diff([][]string{{"sealift 1min 2s on UTC 0 1", "1"}}, rows); diff != "" || err != nil {
+	if diff := cmp.Diff([][]string{{"sealift 1min 2s on UTC 0 30 10 3 1", "1"}}, rows); diff != "" || err != nil {
 		t.Errorf("the session is %v (-want +got):\n%s", err, diff)
 	}
 	q := valueQuery(row.String)

@@ -1,6 +1,7 @@
 // Package sqldb owns reading rows from SQL databases: SQLite files, PostgreSQL, MySQL and MariaDB servers. Every statement it sends is
 // a bounded, read-only keyset query that carries the tenant, the business time, the range, the cursor and the total
-// order; there is no OFFSET and no full count. It never writes and holds one connection per Open.
+// order; there is no OFFSET and no full count. It never writes and holds one connection per Open; that of a server can be
+// used again for other work (source.Lasting).
 //
 // The order of the key is the database's own order of the key columns; keys are compared in the database only, so any
 // deterministic order is good as long as all comparisons of one query set run there. Equal neighbours in that order
@@ -36,6 +37,7 @@ import (
 	"time"
 
 	"sealift/shared/job"
+	"sealift/shared/row"
 	"sealift/shared/source"
 )
 
@@ -65,6 +67,21 @@ func Open(ctx context.Context, dsn string) (source.Source, error) {
 		return openMySQL(ctx, dsn)
 	}
 	return nil, badDSN("has a scheme other than sqlite, postgres, mysql and mariadb")
+}
+
+// wakeStatement is answered by any server that has a connection for its reader.
+const wakeStatement = "SELECT 1"
+
+// answers reports whether a server still answers on a connection that query uses.
+func answers(ctx context.Context, query func(context.Context, *row.Query, statement, func([][]byte) error) error) bool {
+	ctx, cancel := context.WithTimeout(ctx, LockTime)
+	defer cancel()
+	answered := false
+	err := query(ctx, &row.Query{}, statement{text: wakeStatement}, func([][]byte) error {
+		answered = true
+		return nil
+	})
+	return err == nil && answered
 }
 
 func badDSN(fault string) error {

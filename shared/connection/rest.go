@@ -1,0 +1,92 @@
+package connection
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sealift/shared/source"
+)
+
+// resting is a source that nobody uses at the moment.
+type resting struct {
+	source source.Lasting
+	with   secret
+	// alarm closes it when nobody has come for it.
+	alarm *time.Timer
+}
+
+// lent is a source in the hands of a caller, whose Close lets it rest.
+type lent struct {
+	source.Source
+
+	end func() error
+}
+
+// Close gives the source back; the second time it does nothing.
+func (l lent) Close() error { return l.end() }
+
+// lend makes a source rest when its caller closes it, if it can.
+func (s *Sources) lend(opened source.Source, with secret) source.Source {
+	lasting, ok := opened.(source.Lasting)
+	if !ok || s.config.Rest <= 0 {
+		return opened
+	}
+	return lent{Source: opened, end: sync.OnceValue(func() error { return s.rest(lasting, with) })}
+}
+
+// rest keeps the source, in place of another that rests already, until it is woken or its time is over.
+func (s *Sources) rest(lasting source.Lasting, with secret) error {
+	wait := min(s.config.Rest, with.until.Sub(s.config.Now()))
+	if wait <= 0 {
+		return lasting.Close()
+	}
+	r := &resting{source: lasting, with: with}
+	s.mu.Lock()
+	before := s.resting
+	s.resting = r
+	r.alarm = time.AfterFunc(wait, func() { s.expire(r) })
+	s.mu.Unlock()
+	return before.close()
+}
+
+// expire closes a source that still rests.
+func (s *Sources) expire(r *resting) {
+	s.mu.Lock()
+	mine := s.resting == r
+	if mine {
+		s.resting = nil
+	}
+	s.mu.Unlock()
+	if mine {
+		_ = r.close()
+	}
+}
+
+// wake is the source that rests if it is of this connection string and its server still answers; nil otherwise, and none
+// rests any more.
+func (s *Sources) wake(ctx context.Context, with secret) source.Source {
+	s.mu.Lock()
+	r := s.resting
+	s.resting = nil
+	s.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	// After a sleep of the whole machine the alarm may be late.
+	if r.with == with && s.config.Now().Before(with.until) && r.source.Wake(ctx) {
+		r.alarm.Stop()
+		return r.source
+	}
+	_ = r.close()
+	return nil
+}
+
+// close ends the connection; nil has none.
+func (r *resting) close() error {
+	if r == nil {
+		return nil
+	}
+	r.alarm.Stop()
+	return r.source.Close()
+}
