@@ -2,8 +2,12 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +27,10 @@ import (
 // copyRangeSourceMin is the size that a source must exceed before a range of it
 // may be copied, as S3 demands.
 const copyRangeSourceMin = 5 << 20
+
+// checksumsAttribute is the attribute of an object, a part or an upload that holds
+// its checksums.
+const checksumsAttribute = "checksums"
 
 // store is the file backend with multipart uploads done as S3 does them. On its
 // own the backend hands a copied part the checksum of the whole source, even when
@@ -51,7 +59,7 @@ func (s *store) UploadPartCopy(ctx context.Context, in *s3.UploadPartCopyInput) 
 	if err := s.checkRange(ctx, in); err != nil {
 		return s3response.CopyPartResult{}, err
 	}
-	algorithm, err := s.algorithm(ctx, in.Bucket, in.Key, in.UploadId)
+	algorithm, err := s.algorithm(aws.ToString(in.Bucket), aws.ToString(in.Key), aws.ToString(in.UploadId))
 	if err != nil {
 		return s3response.CopyPartResult{}, err
 	}
@@ -61,16 +69,26 @@ func (s *store) UploadPartCopy(ctx context.Context, in *s3.UploadPartCopyInput) 
 	return s.copyBytes(ctx, in, algorithm)
 }
 
-// algorithm is the checksum algorithm that an upload was created with.
-func (s *store) algorithm(ctx context.Context, bucket, key, id *string) (types.ChecksumAlgorithm, error) {
-	upload, err := s.ListParts(ctx, &s3.ListPartsInput{Bucket: bucket, Key: key, UploadId: id, MaxParts: aws.Int32(1), PartNumberMarker: aws.String("0")})
+// algorithm is the checksum algorithm that an upload was created with, empty when
+// it was created without one.
+func (s *store) algorithm(bucket, key, id string) (types.ChecksumAlgorithm, error) {
+	sums, err := s.checksums(bucket, filepath.Join(uploadFolder(key), id))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", s3err.GetNoSuchUploadErr(id)
+	case err != nil && !errors.Is(err, meta.ErrNoSuchKey):
+		return "", fmt.Errorf("read the checksum algorithm of upload %s of %s/%s: %w", id, bucket, key, err)
+	}
+	return sums.Algorithm, nil
+}
+
+// checksums are those that the backend stored for an object, a part or an upload.
+func (s *store) checksums(bucket, object string) (sums s3response.Checksum, err error) {
+	data, err := s.keeper.RetrieveAttribute(nil, bucket, object, checksumsAttribute)
 	if err != nil {
-		return "", err
+		return sums, err
 	}
-	if strings.EqualFold(string(upload.ChecksumAlgorithm), "null") {
-		return "", nil
-	}
-	return upload.ChecksumAlgorithm, nil
+	return sums, json.Unmarshal(data, &sums)
 }
 
 // checkRange refuses what S3 refuses: a range that is no range of the source or

@@ -49,7 +49,7 @@ func (s *store) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMult
 	case err != nil:
 		return s3response.CompleteMultipartUploadResult{}, "", fmt.Errorf("complete upload %s of %s/%s: %w", id, bucket, key, err)
 	default:
-		if err := s.checkAlgorithm(ctx, in); err != nil {
+		if err := s.checkAlgorithm(in); err != nil {
 			return s3response.CompleteMultipartUploadResult{}, "", err
 		}
 	}
@@ -58,11 +58,11 @@ func (s *store) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMult
 
 // checkAlgorithm refuses a checksum of the whole object that would go unchecked
 // because the upload was created without naming its algorithm.
-func (s *store) checkAlgorithm(ctx context.Context, in *s3.CompleteMultipartUploadInput) error {
+func (s *store) checkAlgorithm(in *s3.CompleteMultipartUploadInput) error {
 	if in.ChecksumCRC64NVME == nil && in.ChecksumCRC32 == nil && in.ChecksumCRC32C == nil && in.ChecksumSHA1 == nil && in.ChecksumSHA256 == nil {
 		return nil
 	}
-	algorithm, err := s.algorithm(ctx, in.Bucket, in.Key, in.UploadId)
+	algorithm, err := s.algorithm(aws.ToString(in.Bucket), aws.ToString(in.Key), aws.ToString(in.UploadId))
 	if err != nil || algorithm != "" {
 		return err
 	}
