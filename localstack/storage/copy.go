@@ -54,7 +54,7 @@ type turnstile struct {
 var _ backend.Backend = (*store)(nil)
 
 // UploadPartCopy copies a source or a range of it into a part. The checksum of
-// the part is computed from the bytes copied.
+// the part is that of the bytes copied.
 func (s *store) UploadPartCopy(ctx context.Context, in *s3.UploadPartCopyInput) (s3response.CopyPartResult, error) {
 	if err := s.checkRange(ctx, in); err != nil {
 		return s3response.CopyPartResult{}, err
@@ -65,6 +65,11 @@ func (s *store) UploadPartCopy(ctx context.Context, in *s3.UploadPartCopyInput) 
 	}
 	if algorithm == "" {
 		return s.Posix.UploadPartCopy(ctx, in)
+	}
+	if algorithm == types.ChecksumAlgorithmCrc64nvme {
+		if part, ok := s.linkSource(in); ok {
+			return part, nil
+		}
 	}
 	return s.copyBytes(ctx, in, algorithm)
 }

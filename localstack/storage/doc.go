@@ -1,13 +1,17 @@
 // Package storage is the embedded cloud's S3: the versitygw gateway as a library
 // on a folder, behind a proxy that leaves requests as they are. It owns the
-// folder, the check of request signatures (keys.go) and the places where the
+// folder, the check of request signatures (keys.go), the places where the
 // gateway alone does not keep S3's rules for multipart uploads (copy.go,
-// upload.go). Start reading at Open.
+// upload.go) and the copying of a part without its bytes (link.go). Start reading
+// at Open.
 //
 // # What is put right here
 //
 //   - A copied part gets the checksum of the bytes copied; the gateway alone gives
 //     it the checksum of the whole source.
+//   - A whole source that has a CRC64NVME becomes a part of such an upload by a link
+//     to its file, where the file system has links and attributes; the gateway
+//     alone reads, sums and writes it.
 //   - A range to copy must have an end, and its source more than 5 MiB.
 //   - Completions of one key take turns; the gateway alone answers a second one
 //     with success before the first has succeeded.
@@ -31,6 +35,8 @@
 //     checksums, for as long as the object is that upload's own.
 //   - CompleteMultipartUpload and HeadObject (ChecksumMode ENABLED) return
 //     ChecksumCRC64NVME and FULL_OBJECT, also for copied parts, as on AWS.
+//   - A part that is a link is dated by its source in ListParts, and when the source
+//     was made of parts itself, the part's ETag is not the MD5 of its bytes.
 //   - A key cannot be a folder of another key: "a" and "a/b" do not coexist, and no
 //     segment of a key is longer than 255 bytes.
 //   - There is no lifecycle, encryption, versioning or event notification.

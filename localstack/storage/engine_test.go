@@ -5,10 +5,15 @@ package storage
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +34,7 @@ const (
 func rulesOfTheEngine() map[string]func(*testing.T, live, string) {
 	return map[string]func(*testing.T, live, string){
 		"a whole checksum that would go unchecked is refused":        completeUnchecked,
+		"a whole copy shares the bytes of its source":                copiedByLink,
 		"unknown keys, wrong secrets and foreign tokens are refused": credentialsRefused,
 	}
 }
@@ -115,4 +121,64 @@ func completeUnchecked(t *testing.T, st live, bucket string) {
 func client(url, key, secret, token string) *s3.Client {
 	return s3.New(s3.Options{Region: region, BaseEndpoint: &url, UsePathStyle: true,
 		Credentials: credentials.NewStaticCredentialsProvider(key, secret, token)})
+}
+
+// A whole copy shares the bytes of its source instead of having its own.
+func copiedByLink(t *testing.T, st live, bucket string) {
+	data := payload(6 * mib)
+	put(t, st, bucket, "put", data, "")
+	put(t, st, bucket, "crc32", data, types.ChecksumAlgorithmCrc32)
+	parts := begin(t, st, bucket, "parts", types.ChecksumAlgorithmCrc64nvme)
+	parts.finish(data, parts.part(1, data[:5*mib]), parts.part(2, data[5*mib:]))
+	u := begin(t, st, bucket, "file", types.ChecksumAlgorithmCrc64nvme)
+	folder := filepath.Join(bucket, uploadFolder(u.key), u.id)
+	var copies []types.CompletedPart
+	for i, c := range []struct {
+		source, span string
+		shared       bool
+	}{
+		{"put", "", true},
+		{"put", "bytes=0-6291455", true},
+		{"parts", "", true},
+		{"crc32", "", false},
+		{"put", "bytes=0-6291454", false},
+		{"put", "bytes=1-6291455", false},
+	} {
+		number := int32(i + 1)
+		for range 2 {
+			_, err := u.copy(number, c.source, c.span)
+			ok(t, err)
+		}
+		part, err := u.copy(number, c.source, c.span)
+		ok(t, err)
+		copies = append(copies, part)
+		source, err := os.Stat(filepath.Join(bucket, c.source))
+		ok(t, err)
+		have, err := os.Stat(filepath.Join(folder, strconv.Itoa(int(number))))
+		ok(t, err)
+		equal(t, c.source+" "+c.span+" shares its bytes", os.SameFile(source, have), c.shared && hasAttributes(bucket))
+	}
+	files, err := os.ReadDir(folder)
+	ok(t, err)
+	equal(t, "files of the upload", len(files), len(copies))
+
+	// What a kill leaves of a copy is no part and goes with the upload.
+	ok(t, os.Link(filepath.Join(bucket, "put"), filepath.Join(folder, "3.killed"+linking)))
+	listed, err := st.ListParts(t.Context(), &s3.ListPartsInput{Bucket: &bucket, Key: &u.key, UploadId: &u.id})
+	ok(t, err)
+	equal(t, "parts listed", len(listed.Parts), len(copies))
+
+	ok(t, os.Rename(filepath.Join(folder, "2"), filepath.Join(folder, "away")))
+	_, err = u.complete(copies, nil)
+	refused(t, err, "InvalidPart")
+	_, err = st.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: &bucket, Key: &u.key})
+	refused(t, err, "NotFound")
+	ok(t, os.Rename(filepath.Join(folder, "away"), filepath.Join(folder, "2")))
+	u.finish(slices.Concat(data, data, data, data, data[:6*mib-1], data[1:]), copies...)
+	if _, err := os.Stat(filepath.Dir(folder)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("folder of the completed upload: got %v, want that there is none", err)
+	}
+	for _, source := range []string{"put", "parts"} {
+		check(t, st, bucket, source, data)
+	}
 }

@@ -127,34 +127,6 @@ func check(t *testing.T, st live, bucket, key string, want []byte) {
 	}
 }
 
-func copied(t *testing.T, st live, bucket string) {
-	data := payload(11 * mib)
-	u := begin(t, st, bucket, "staging/whole", types.ChecksumAlgorithmCrc64nvme)
-	_, err := u.complete([]types.CompletedPart{u.part(1, data[:6*mib]), u.part(2, data[6*mib:])}, nil)
-	ok(t, err)
-	for _, algorithm := range []types.ChecksumAlgorithm{"", types.ChecksumAlgorithmCrc64nvme} {
-		key := "artifacts/" + string(algorithm) + "file"
-		u := begin(t, st, bucket, key, algorithm)
-		var parts []types.CompletedPart
-		for i, span := range []string{"", "bytes=0-5242879", "bytes=5242880-11534335"} {
-			part, err := u.copy(int32(i+1), "staging/whole", span)
-			ok(t, err)
-			parts = append(parts, part)
-		}
-		want := slices.Concat(data, data)
-		done, err := u.complete(parts, func(in *s3.CompleteMultipartUploadInput) {
-			in.IfNoneMatch = aws.String("*")
-			in.MpuObjectSize = aws.Int64(int64(len(want)))
-		})
-		ok(t, err)
-		equal(t, "completed checksum", aws.ToString(done.ChecksumCRC64NVME), crc64nvme(want))
-		check(t, st, bucket, key, want)
-		if algorithm != "" {
-			equal(t, "checksum of copied range", aws.ToString(parts[1].ChecksumCRC64NVME), crc64nvme(data[:5*mib]))
-		}
-	}
-}
-
 func copyRefused(t *testing.T, st live, bucket string) {
 	for key, size := range map[string]int{"small": 5 * mib, "large": 5*mib + 1} {
 		_, err := st.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(payload(size))})

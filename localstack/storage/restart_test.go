@@ -5,6 +5,7 @@ package storage
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,7 +27,10 @@ func TestRestart(t *testing.T) {
 				CreateBucketConfiguration: &types.CreateBucketConfiguration{LocationConstraint: region}})
 			ok(t, err)
 			begun := begin(t, st, bucket, "a/begun", types.ChecksumAlgorithmCrc64nvme)
-			parts := []types.CompletedPart{begun.part(1, payload(5*mib)), begun.part(2, []byte("end"))}
+			put(t, st, bucket, "a/source", payload(6*mib), "")
+			parts := []types.CompletedPart{begun.part(1, payload(5*mib)), begun.whole(2, "a/source"), begun.part(3, []byte("end"))}
+			_, err = st.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &bucket, Key: aws.String("a/source")})
+			ok(t, err)
 			placed := begin(t, st, bucket, "a/placed", types.ChecksumAlgorithmCrc64nvme)
 			placedParts := []types.CompletedPart{placed.part(1, []byte("placed"))}
 			stop()
@@ -38,9 +42,7 @@ func TestRestart(t *testing.T) {
 			uploads, err := st.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &bucket})
 			ok(t, err)
 			equal(t, "uploads after restart", len(uploads.Uploads), 2)
-			_, err = begun.complete(parts, nil)
-			ok(t, err)
-			check(t, st, bucket, "a/begun", append(payload(5*mib), "end"...))
+			begun.finish(slices.Concat(payload(5*mib), payload(6*mib), []byte("end")), parts...)
 			_, err = placed.complete(placedParts, func(in *s3.CompleteMultipartUploadInput) { in.IfNoneMatch = aws.String("*") })
 			ok(t, err)
 			again, err := placed.complete(placedParts, func(in *s3.CompleteMultipartUploadInput) { in.IfNoneMatch = aws.String("*") })
@@ -62,6 +64,6 @@ func interrupt(t *testing.T, dir, bucket string, u upload, sideCar bool) {
 	}
 	for _, root := range roots {
 		folder := filepath.Join(root, uploadFolder(u.key))
-		ok(t, os.Rename(filepath.Join(folder, u.id), filepath.Join(folder, u.id+".0123-2"+inProgress)))
+		ok(t, os.Rename(filepath.Join(folder, u.id), filepath.Join(folder, u.id+".0123-3"+inProgress)))
 	}
 }

@@ -118,7 +118,7 @@ func metadata(dir, root string) (meta.MetadataStorer, posix.PosixOpts, error) {
 	// A folder that once kept attributes beside the files goes on doing so:
 	// its objects have none of their own.
 	if _, err := os.Stat(sideCar); errors.Is(err, os.ErrNotExist) && hasAttributes(root) {
-		return meta.XattrMeta{}, opt, nil
+		return inFiles{}, opt, nil
 	}
 	if err := os.MkdirAll(sideCar, 0o700); err != nil {
 		return nil, opt, fmt.Errorf("open object store: the file system of %s keeps no user attributes and %s cannot be made to hold them: %w; "+
@@ -199,8 +199,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 	}
 }
 
-// Close drops pooled connections and the record of copied parts; Run must have
-// returned.
+// Close drops pooled connections; Run must have returned.
 func (e *Engine) Close() error {
 	e.pool.CloseIdleConnections()
 	return nil
