@@ -2,8 +2,10 @@ package storage
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -214,19 +216,24 @@ func copiedIf(t *testing.T, st live, bucket string) {
 
 // A source overwritten while it is copied gives one of its versions, with that one's checksum.
 func copiedWhileWritten(t *testing.T, st live, bucket string) {
-	versions := [][]byte{[]byte("one"), []byte("a longer two")}
+	versions := [][]byte{[]byte("one"), []byte("a longer two"), []byte("and another three")}
 	put(t, st, bucket, "written/source", versions[0], "")
-	done := make(chan error, 1)
-	go func() {
-		for i := range 60 {
-			if _, err := st.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: aws.String("written/source"), Body: bytes.NewReader(versions[i%2])}); err != nil {
-				done <- err
-				return
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for _, version := range versions {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				_, err := st.PutObject(ctx, &s3.PutObjectInput{Bucket: &bucket, Key: aws.String("written/source"), Body: bytes.NewReader(version)})
+				if err != nil && ctx.Err() == nil {
+					t.Error(err)
+					return
+				}
 			}
-		}
-		done <- nil
-	}()
-	for range 30 {
+		})
+	}
+	defer writers.Wait()
+	defer stop()
+	for range 100 {
 		u := begin(t, st, bucket, "written/file", types.ChecksumAlgorithmCrc64nvme)
 		part := u.whole(1, "written/source")
 		version := slices.IndexFunc(versions, func(v []byte) bool { return crc64nvme(v) == aws.ToString(part.ChecksumCRC64NVME) })
@@ -235,5 +242,4 @@ func copiedWhileWritten(t *testing.T, st live, bucket string) {
 		}
 		u.finish(versions[version], part)
 	}
-	ok(t, <-done)
 }
