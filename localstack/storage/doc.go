@@ -37,6 +37,8 @@
 //     ChecksumCRC64NVME and FULL_OBJECT, also for copied parts, as on AWS.
 //   - A part that is a link is dated by its source in ListParts, and when the source
 //     was made of parts itself, the part's ETag is not the MD5 of its bytes.
+//   - An object copied onto itself keeps its checksum's algorithm; a copy that asks
+//     for another is refused.
 //   - A key cannot be a folder of another key: "a" and "a/b" do not coexist, and no
 //     segment of a key is longer than 255 bytes.
 //   - There is no lifecycle, encryption, versioning or event notification.

@@ -35,6 +35,7 @@ func rulesOfTheEngine() map[string]func(*testing.T, live, string) {
 	return map[string]func(*testing.T, live, string){
 		"a whole checksum that would go unchecked is refused":        completeUnchecked,
 		"a whole copy shares the bytes of its source":                copiedByLink,
+		"a copy onto itself keeps the kind of its checksum":          copiedOntoItself,
 		"unknown keys, wrong secrets and foreign tokens are refused": credentialsRefused,
 	}
 }
@@ -181,4 +182,23 @@ func copiedByLink(t *testing.T, st live, bucket string) {
 	for _, source := range []string{"put", "parts"} {
 		check(t, st, bucket, source, data)
 	}
+}
+
+func copiedOntoItself(t *testing.T, st live, bucket string) {
+	data := payload(5 * mib)
+	put(t, st, bucket, "file", data, types.ChecksumAlgorithmCrc64nvme)
+	u := begin(t, st, bucket, "copy", types.ChecksumAlgorithmCrc64nvme)
+	part := u.whole(1, "file")
+	onto := func(algorithm types.ChecksumAlgorithm) error {
+		_, err := st.CopyObject(t.Context(), &s3.CopyObjectInput{Bucket: &bucket, Key: aws.String("file"), CopySource: aws.String(bucket + "/file"),
+			MetadataDirective: types.MetadataDirectiveReplace, ContentType: aws.String("text/csv"), ChecksumAlgorithm: algorithm})
+		return err
+	}
+	refused(t, onto(types.ChecksumAlgorithmCrc32), "NotImplemented")
+	check(t, st, bucket, "file", data)
+	ok(t, onto(types.ChecksumAlgorithmCrc64nvme))
+	check(t, st, bucket, "file", data)
+	ok(t, onto(""))
+	check(t, st, bucket, "file", data)
+	u.finish(data, part)
 }
