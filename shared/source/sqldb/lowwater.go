@@ -22,15 +22,15 @@ type lowWaterConn struct {
 
 	mu        sync.Mutex
 	gathering bool
-	// until is the deadline of those who use the connection.
-	until time.Time
+	// until is the deadline of those who use the connection, and soon the nearer one that was set instead while it gathers.
+	until, soon time.Time
 }
 
 const (
 	// waterBytes is a fraction of what a connection's buffer holds, so that the peer needn't stop.
 	waterBytes = 64 << 10
 	// waterTime is what can be lost where less comes than was expected; a reader that wakes as seldom costs nothing.
-	waterTime = 2 * time.Millisecond
+	waterTime = 4 * time.Millisecond
 )
 
 // lowWater lets a connection gather, when it is one that can.
@@ -77,18 +77,23 @@ func (c *lowWaterConn) gather(on bool) {
 // waterTime while it gathers. It belongs to who holds mu.
 func (c *lowWaterConn) limit() error {
 	until := c.until
+	c.soon = time.Time{}
 	if c.gathering {
 		if soon := time.Now().Add(waterTime); until.IsZero() || soon.Before(until) {
-			until = soon
+			until, c.soon = soon, soon
 		}
 	}
 	return c.TCPConn.SetReadDeadline(until)
 }
 
-// renew begins the time anew that a read may take.
+// renew begins the time anew that a read may take, unless at least half of it is left: to set a deadline wakes the thread
+// that waits for all of them.
 func (c *lowWaterConn) renew() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.soon.IsZero() && !c.gathering || time.Until(c.soon) > waterTime/2 {
+		return
+	}
 	_ = c.limit()
 }
 
