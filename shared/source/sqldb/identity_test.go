@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sealift/shared/job"
 	"sealift/shared/row"
 	"sealift/shared/source"
 	"sealift/shared/source/pgtest"
@@ -114,5 +115,23 @@ func TestAnotherSQLiteFileOfTheSameContentIsAnotherThing(t *testing.T) {
 	}
 	if still := identity(t, first, q); still != before {
 		t.Error("a connection that reads the file before has another identity than before")
+	}
+}
+
+// lostColumn has a source that has seen a table before a column of it went.
+func lostColumn(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	pgtest.Exec(t, dsn, "CREATE TABLE t (tenant text NOT NULL, id bigint PRIMARY KEY, v text)", "INSERT INTO t VALUES ('acme', 1, 'x')")
+	src, q := open(t, dsn), valueQuery(row.String)
+	if _, err := src.Identity(context.Background(), q); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Exec(t, dsn, "ALTER TABLE t DROP COLUMN v")
+	if _, err := src.Identity(context.Background(), q); job.KindOf(err) != job.Permanent || job.CodeOf(err) != "source_schema_changed" {
+		t.Errorf("without its column the identity is told %v, want a permanent source_schema_changed", err)
+	}
+	pgtest.Exec(t, dsn, "DROP TABLE t")
+	if _, err := src.Identity(context.Background(), q); job.KindOf(err) != job.Permanent || job.CodeOf(err) != "source_schema_changed" {
+		t.Errorf("without its table the identity is told %v, want a permanent source_schema_changed", err)
 	}
 }

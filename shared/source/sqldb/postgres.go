@@ -25,6 +25,9 @@ type postgresSource struct {
 	// wire is what conn reads from.
 	wire   *wire
 	closed bool
+	// number is the identity of the cluster at the other end of connection numbered.
+	number   string
+	numbered *pgconn.PgConn
 	// shape names the query that table and sizes belong to.
 	shape string
 	table *postgresTable

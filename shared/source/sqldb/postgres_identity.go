@@ -36,7 +36,6 @@ func (s *postgresSource) Identity(ctx context.Context, q row.Query) (string, err
 	if err := validate(&q); err != nil {
 		return "", err
 	}
-	s.shape = ""
 	if err := s.prepareQuery(ctx, &q); err != nil {
 		return "", err
 	}
@@ -59,6 +58,11 @@ func (s *postgresSource) Identity(ctx context.Context, q row.Query) (string, err
 		return "", err
 	}
 	if found == 0 || found < len(names) {
+		// What was learned before is no longer true; what is missing is said as Check says it.
+		s.shape = ""
+		if err := s.prepareQuery(ctx, &q); err != nil {
+			return "", err
+		}
 		return "", job.Errorf(job.Transient, codeUnavailable, "table %s was changed while it was examined; try again", q.Table)
 	}
 	// The catalogue has no order of its own.
@@ -70,14 +74,19 @@ func (s *postgresSource) Identity(ctx context.Context, q row.Query) (string, err
 	return digest(append(facts, cluster)), nil
 }
 
-// cluster is the server's own identity, "" where the user may not ask for it.
-func (s *postgresSource) cluster(ctx context.Context, q *row.Query) (number string, err error) {
-	err = s.query(ctx, q, statement{text: clusterIdentity}, func(values [][]byte) error {
+// cluster is the server's own identity, "" where the user may not ask for it. It is asked for once a connection.
+func (s *postgresSource) cluster(ctx context.Context, q *row.Query) (string, error) {
+	if s.numbered == s.conn {
+		return s.number, nil
+	}
+	number := ""
+	err := s.query(ctx, q, statement{text: clusterIdentity}, func(values [][]byte) error {
 		number = string(values[0])
 		return nil
 	})
-	if code := job.CodeOf(err); code == codeDenied || code == codeSchemaChanged {
-		return "", nil
+	if code := job.CodeOf(err); err != nil && code != codeDenied && code != codeSchemaChanged {
+		return "", err
 	}
-	return number, err
+	s.numbered, s.number = s.conn, number
+	return number, nil
 }

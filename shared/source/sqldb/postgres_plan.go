@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"strconv"
 
 	"sealift/shared/row"
 	"sealift/shared/source"
@@ -66,8 +67,17 @@ func (s *postgresSource) plan(ctx context.Context, q *row.Query, opt source.Plan
 	return plan, s.scaleToFilters(ctx, q, &plan)
 }
 
-// walk counts along the index, at most walkRows rows; complete is false when there are more.
+// walk counts along the index, at most walkRows rows; complete is false when there are more, and then the first cut is the
+// only one to rely on.
 func (s *postgresSource) walk(ctx context.Context, q *row.Query, opt source.PlanOptions) ([]cut, bool, error) {
+	larger, err := s.larger(ctx, q)
+	if err != nil {
+		return nil, false, err
+	}
+	if larger {
+		first, err := s.keyAt(ctx, q, planScope(q), false)
+		return []cut{{key: first}}, false, err
+	}
 	st, err := selectKeyset(s, q, keyFields(q), false, walkRows+1, planScope(q))
 	if err != nil {
 		return nil, false, err
@@ -82,6 +92,26 @@ func (s *postgresSource) walk(ctx context.Context, q *row.Query, opt source.Plan
 		return err
 	})
 	return w.finish(), w.rows <= walkRows, err
+}
+
+// larger reports whether a walk would end before the set does. Where the planner expects so, the server counts, which
+// takes a quarter of the time of a walk whose keys nobody wants.
+func (s *postgresSource) larger(ctx context.Context, q *row.Query) (bool, error) {
+	expected, err := s.estimate(ctx, q, planScope(q))
+	if err != nil || expected <= 2*walkRows {
+		return false, err
+	}
+	st, err := selectKeyset(s, q, "1", false, walkRows+1, planScope(q))
+	if err != nil {
+		return false, err
+	}
+	st.text = "SELECT count(*) FROM (" + st.text + ") AS w"
+	rows := 0
+	err = s.query(ctx, q, st, func(values [][]byte) error {
+		rows, err = strconv.Atoi(string(values[0]))
+		return err
+	})
+	return rows > walkRows, err
 }
 
 // keyAt returns the first or last key of the scope, nil when it is empty.

@@ -104,3 +104,18 @@ func lateTenant(t *testing.T, server *pgtest.Server) {
 		}
 	}
 }
+
+// shrunken has a table of which the server still believes that it is large.
+func shrunken(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	pgtest.Exec(t, dsn, "CREATE TABLE t (tenant text NOT NULL, id bigint NOT NULL, v text) WITH (autovacuum_enabled = off)",
+		"INSERT INTO t SELECT 'acme', i, 'x' FROM generate_series(1, 300000) AS g(i)", "CREATE UNIQUE INDEX ON t (tenant, id)", "ANALYZE t",
+		"DELETE FROM t WHERE id % 100 > 0")
+	plan, err := open(t, dsn).Plan(context.Background(), valueQuery(row.String), source.PlanOptions{ShardRows: 1000, ShardsMax: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.RowsEstimated != 3000 || len(plan.Shards) != 3 || plan.Ceiling.String() != "300000" || plan.Shards[1].Range.From.String() != "100100" {
+		t.Errorf("3,000 rows are planned as %d up to %s in %v, want them counted", plan.RowsEstimated, plan.Ceiling, plan.Shards)
+	}
+}

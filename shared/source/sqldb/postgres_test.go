@@ -46,6 +46,8 @@ func TestPostgres(t *testing.T) {
 		"a time has no unit":                           units,
 		"a tenant that began late is planned evenly":   lateTenant,
 		"rows that grow after a small chunk end early": growingRows,
+		"a table that has shrunk is counted":           shrunken,
+		"a lost column has no identity":                lostColumn,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
