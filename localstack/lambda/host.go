@@ -23,7 +23,10 @@ const (
 	eventPayloadBytesMax = 1 << 20
 	eventsMax            = 1000
 	initTimeout          = 10 * time.Second
-	memoryPollPeriod     = 25 * time.Millisecond
+	// A process is looked at again before it can have used up what is left of its memory, if it grows no faster than this.
+	growthPerMillisecond = 2 << 20
+	memoryLookMin        = 5 * time.Millisecond
+	memoryLookMax        = 100 * time.Millisecond
 )
 
 // Reasons for which an invocation is refused before any function sees it.

@@ -232,19 +232,24 @@ func (p *process) stop() {
 
 // watchMemory kills the process once its resident set has been above its memory size. An idle process is frozen on AWS and is not looked at here.
 func (p *process) watchMemory() {
-	ticker := time.NewTicker(memoryPollPeriod)
-	defer ticker.Stop()
+	timer := time.NewTimer(memoryLookMin)
+	defer timer.Stop()
 	for {
 		select {
 		case <-p.exited:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 			if p.busy.Load() {
 				p.checkMemory()
 			}
+			left := time.Duration((p.memoryLimit() - p.peakBytes.Load()) / growthPerMillisecond)
+			timer.Reset(min(max(left*time.Millisecond, memoryLookMin), memoryLookMax))
 		}
 	}
 }
+
+// memoryLimit is the resident set in bytes that ends the process.
+func (p *process) memoryLimit() int64 { return int64(p.fn.MemoryMiB) << 20 }
 
 // checkMemory reads the highest resident set so far; it is false when the process is over its limit, which ends it.
 func (p *process) checkMemory() bool {
@@ -258,7 +263,7 @@ func (p *process) checkMemory() bool {
 			break
 		}
 	}
-	if peak > int64(p.fn.MemoryMiB)<<20 {
+	if peak > p.memoryLimit() {
 		p.tooLarge.Store(true)
 		p.kill()
 		return false
