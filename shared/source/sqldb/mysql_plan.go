@@ -46,7 +46,7 @@ func (s *mysqlSource) plan(ctx context.Context, q *row.Query, opt source.PlanOpt
 	if last == nil {
 		return emptyPlan(), nil
 	}
-	cuts, complete, err := s.walk(ctx, q, opt)
+	cuts, complete, err := walkServer(ctx, s, q, opt)
 	if err != nil {
 		return source.Plan{}, err
 	}
@@ -59,35 +59,8 @@ func (s *mysqlSource) plan(ctx context.Context, q *row.Query, opt source.PlanOpt
 	return finishPlan(ctx, s, q, last, cuts, estimable(q), opt)
 }
 
-// walk counts along the index, at most walkRows rows; complete is false when there are more.
-func (s *mysqlSource) walk(ctx context.Context, q *row.Query, opt source.PlanOptions) ([]cut, bool, error) {
-	st, err := selectKeyset(s, q, keyFields(q), false, walkRows+1, planScope(q))
-	if err != nil {
-		return nil, false, err
-	}
-	w := newWalk(opt.ShardRows)
-	err = s.query(ctx, q, st, func(values [][]byte) error {
-		if !w.next() {
-			return nil
-		}
-		key, err := s.readKey(q, values)
-		w.take(key)
-		return err
-	})
-	return w.finish(), w.rows <= walkRows, err
-}
-
-// keyAt returns the first or last key of the scope, nil when it is empty.
-func (s *mysqlSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (key row.Key, err error) {
-	st, err := selectKeyset(s, q, keyFields(q), last, 1, sc)
-	if err != nil {
-		return nil, err
-	}
-	err = s.query(ctx, q, st, func(values [][]byte) error {
-		key, err = s.readKey(q, values)
-		return err
-	})
-	return key, err
+func (s *mysqlSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (row.Key, error) {
+	return keyOfServer(ctx, s, q, sc, last)
 }
 
 func (s *mysqlSource) readKey(q *row.Query, values [][]byte) (row.Key, error) {

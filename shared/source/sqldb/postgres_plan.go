@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"strconv"
 
 	"sealift/shared/row"
 	"sealift/shared/source"
@@ -50,7 +49,7 @@ func (s *postgresSource) plan(ctx context.Context, q *row.Query, opt source.Plan
 	if last == nil {
 		return emptyPlan(), nil
 	}
-	cuts, complete, err := s.walk(ctx, q, opt)
+	cuts, complete, err := walkServer(ctx, s, q, opt)
 	if err != nil {
 		return source.Plan{}, err
 	}
@@ -67,67 +66,11 @@ func (s *postgresSource) plan(ctx context.Context, q *row.Query, opt source.Plan
 	return plan, s.scaleToFilters(ctx, q, &plan)
 }
 
-// walk counts along the index, at most walkRows rows; complete is false when there are more, and then the first cut is the
-// only one to rely on.
-func (s *postgresSource) walk(ctx context.Context, q *row.Query, opt source.PlanOptions) ([]cut, bool, error) {
-	larger, err := s.larger(ctx, q)
-	if err != nil {
-		return nil, false, err
-	}
-	if larger {
-		first, err := s.keyAt(ctx, q, planScope(q), false)
-		return []cut{{key: first}}, false, err
-	}
-	st, err := selectKeyset(s, q, keyFields(q), false, walkRows+1, planScope(q))
-	if err != nil {
-		return nil, false, err
-	}
-	w := newWalk(opt.ShardRows)
-	err = s.query(ctx, q, st, func(values [][]byte) error {
-		if !w.next() {
-			return nil
-		}
-		key, err := readPostgresKey(q, values)
-		w.take(key)
-		return err
-	})
-	return w.finish(), w.rows <= walkRows, err
+func (s *postgresSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (row.Key, error) {
+	return keyOfServer(ctx, s, q, sc, last)
 }
 
-// larger reports whether a walk would end before the set does. Where the planner expects so, the server counts, which
-// takes a quarter of the time of a walk whose keys nobody wants.
-func (s *postgresSource) larger(ctx context.Context, q *row.Query) (bool, error) {
-	expected, err := s.estimate(ctx, q, planScope(q))
-	if err != nil || expected <= 2*walkRows {
-		return false, err
-	}
-	st, err := selectKeyset(s, q, "1", false, walkRows+1, planScope(q))
-	if err != nil {
-		return false, err
-	}
-	st.text = "SELECT count(*) FROM (" + st.text + ") AS w"
-	rows := 0
-	err = s.query(ctx, q, st, func(values [][]byte) error {
-		rows, err = strconv.Atoi(string(values[0]))
-		return err
-	})
-	return rows > walkRows, err
-}
-
-// keyAt returns the first or last key of the scope, nil when it is empty.
-func (s *postgresSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (key row.Key, err error) {
-	st, err := selectKeyset(s, q, keyFields(q), last, 1, sc)
-	if err != nil {
-		return nil, err
-	}
-	err = s.query(ctx, q, st, func(values [][]byte) error {
-		key, err = readPostgresKey(q, values)
-		return err
-	})
-	return key, err
-}
-
-func readPostgresKey(q *row.Query, values [][]byte) (row.Key, error) {
+func (s *postgresSource) readKey(q *row.Query, values [][]byte) (row.Key, error) {
 	key := make(row.Key, 0, len(q.Key))
 	for i, column := range q.Key {
 		wrong := faultNull

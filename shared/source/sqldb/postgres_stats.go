@@ -239,7 +239,7 @@ func (e *estimator) steps(ctx context.Context, prefix row.Key, points []point, n
 		st.text = "SELECT * FROM (" + st.text + ") AS w ORDER BY " + descending(len(e.query.Key)) + " LIMIT 1"
 		var key row.Key
 		err = e.source.query(ctx, e.query, st, func(values [][]byte) error {
-			key, err = readPostgresKey(e.query, values)
+			key, err = e.source.readKey(e.query, values)
 			return err
 		})
 		if err != nil {
