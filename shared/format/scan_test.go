@@ -51,6 +51,51 @@ func TestScanGivesBackEveryValue(t *testing.T) {
 	}
 }
 
+// What a receipt says of NULLs must be what a reader of the file counts, or a good file looks changed.
+func TestScanCountsTheNULLsThatWereCounted(t *testing.T) {
+	t.Parallel()
+	forEverySpec(t, func(t *testing.T, spec format.Spec) {
+		spec.Columns = []row.Column{
+			{Name: "text", Kind: row.String}, {Name: "document", Kind: row.JSON}, {Name: "number", Kind: row.Float64}, {Name: "bytes", Kind: row.Bytes},
+		}
+		spec.Keys = 1
+		var b row.Batch
+		b.Reset(5)
+		texts, documents := []string{"", "null", "NULL", "\\N", " ", "\x00"}, []string{"null", " null", "\"null\"", "[null]", "{}", "0"}
+		for r, text := range texts {
+			b.AppendString(text)
+			b.AppendString(documents[r])
+			b.AppendString([]string{"NaN", "0", "-0", "Infinity", "1", "-1"}[r])
+			b.AppendString(text)
+			b.AppendString(string(rune('a' + r)))
+		}
+		for range 4 {
+			b.AppendNull()
+		}
+		b.AppendString("z")
+		parts := write(t, newWriter(t, spec, format.PartOptions{First: true, Shard: 1}), &b, 0, b.Rows())
+		counted := int64(0)
+		for _, part := range parts {
+			counted += part.Counters.Nulls
+		}
+		file, _ := join(spec, parts)
+		seen := int64(0)
+		if _, err := format.Scan(spec, bytesReader(file), func(_ [][]byte, null []bool) error {
+			for _, is := range null {
+				if is {
+					seen++
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if seen != counted || counted < 4 {
+			t.Errorf("a reader sees %d NULLs, and %d were counted", seen, counted)
+		}
+	})
+}
+
 // trimmed is a time with six digits after the dot as its number of microseconds is written again: without zeros at the
 // end.
 func trimmed(text string) string {

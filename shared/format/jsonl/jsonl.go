@@ -9,7 +9,7 @@
 //   - Bool is true or false. Date, Timestamp and DateTime are strings.
 //   - Bytes are a string of standard base64 with padding.
 //   - JSON is embedded: checked, white space between its tokens removed, otherwise as the source renders it, numbers
-//     digit by digit. A JSON document null looks like NULL; the count of NULLs doesn't include it.
+//     digit by digit. A document null can't be told from NULL in the file, and is counted as one.
 //   - String escapes the quote, the backslash and control characters, and nothing else.
 //   - NULL is null, and the key is always there.
 package jsonl
@@ -145,7 +145,12 @@ func (e *Encoder) appendText(dst []byte, b *row.Batch, r, i int, value []byte, c
 		if !json.Valid(value) {
 			return dst, field.NotCanonical(e.place(b, r, i), row.JSON)
 		}
-		return appendCompact(dst, value, invalid), nil
+		start := len(dst)
+		dst = appendCompact(dst, value, invalid)
+		if string(dst[start:]) == "null" {
+			c.Nulls++
+		}
+		return dst, nil
 	}
 	if escapes || invalid {
 		return appendString(dst, value, invalid), nil
