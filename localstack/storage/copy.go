@@ -56,6 +56,9 @@ var _ backend.Backend = (*store)(nil)
 // UploadPartCopy copies a source or a range of it into a part. The checksum of
 // the part is that of the bytes copied.
 func (s *store) UploadPartCopy(ctx context.Context, in *s3.UploadPartCopyInput) (s3response.CopyPartResult, error) {
+	if err := checkID(in.UploadId); err != nil {
+		return s3response.CopyPartResult{}, err
+	}
 	if err := s.checkRange(ctx, in); err != nil {
 		return s3response.CopyPartResult{}, err
 	}

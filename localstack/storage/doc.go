@@ -22,6 +22,8 @@
 //   - Uploads are listed in pages by key and id; the gateway alone refuses its own
 //     markers. With a delimiter the listing is refused.
 //   - An upload refused before its body was read gets its answer.
+//   - An upload id that is none names no upload; the gateway alone makes a path of
+//     it, which may lead to other objects and out of the data folder.
 //
 // # How it still differs from AWS
 //
@@ -39,6 +41,8 @@
 //     was made of parts itself, the part's ETag is not the MD5 of its bytes.
 //   - An object copied onto itself keeps its checksum's algorithm; a copy that asks
 //     for another is refused.
+//   - A key with an empty segment, . or .. is refused with NotImplemented, as is one
+//     that begins with .sgwtmp/, where the gateway keeps parts (names.go).
 //   - A key cannot be a folder of another key: "a" and "a/b" do not coexist, and no
 //     segment of a key is longer than 255 bytes.
 //   - There is no lifecycle, encryption, versioning or event notification.

@@ -210,6 +210,12 @@ func (e *Engine) Close() error {
 func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := &shared{body: r.Body}
 	r.Body = body
+	if why := refusedKey(r); why != "" {
+		body.read = true // so that its sender comes to read the answer
+		refuse(w, why)
+		body.drain(w)
+		return
+	}
 	e.proxy.ServeHTTP(w, r)
 	body.drain(w)
 }

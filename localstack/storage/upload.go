@@ -37,6 +37,9 @@ const (
 // only when the object at its key is that upload's own, where the backend would
 // be content with any object.
 func (s *store) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput) (s3response.CompleteMultipartUploadResult, string, error) {
+	if err := checkID(in.UploadId); err != nil {
+		return s3response.CompleteMultipartUploadResult{}, "", err
+	}
 	bucket, key, id := aws.ToString(in.Bucket), aws.ToString(in.Key), aws.ToString(in.UploadId)
 	unlock := s.lock(bucket + "/" + key)
 	defer unlock()
