@@ -38,7 +38,7 @@ func (s *Sources) lend(opened source.Source, with secret) source.Source {
 // rest keeps the source, in place of another that rests already, until it is woken or its time is over.
 func (s *Sources) rest(lasting source.Lasting, with secret) error {
 	wait := min(s.config.Rest, with.until.Sub(s.config.Now()))
-	if wait <= 0 {
+	if wait <= 0 || !lasting.Rest(context.Background()) {
 		return lasting.Close()
 	}
 	r := &resting{source: lasting, with: with}

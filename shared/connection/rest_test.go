@@ -19,7 +19,9 @@ import (
 type server struct {
 	told   []string
 	asleep bool
-	closed chan string
+	// restless sources can't wait.
+	restless bool
+	closed   chan string
 }
 
 type lasting struct {
@@ -34,6 +36,11 @@ func (s *server) open(_ context.Context, dsn string) (source.Source, error) {
 	l := lasting{server: s, name: strings.TrimPrefix(user, "postgres://reader:")}
 	s.told = append(s.told, "open "+l.name)
 	return l, nil
+}
+
+func (l lasting) Rest(context.Context) bool {
+	l.server.told = append(l.server.told, "rest "+l.name)
+	return !l.server.restless
 }
 
 func (l lasting) Wake(context.Context) bool {
@@ -76,38 +83,43 @@ func TestAClosedSourceRestsForTheNext(t *testing.T) {
 			for range 3 {
 				_ = open("orders").Close()
 			}
-		}, []string{"open first", "wake first", "wake first"}},
+		}, []string{"open first", "rest first", "wake first", "rest first", "wake first", "rest first"}},
 		"closed twice it rests once": {time.Hour, func(open func(string) source.Source, _ *server, _ *vault, _ *clock) {
 			first := open("orders")
 			_, _ = first.Close(), first.Close()
 			open("orders")
 			_ = first.Close()
 			open("orders")
-		}, []string{"open first", "wake first", "open first"}},
+		}, []string{"open first", "rest first", "wake first", "open first"}},
 		"who doesn't wake is replaced": {time.Hour, func(open func(string) source.Source, s *server, _ *vault, _ *clock) {
 			_ = open("orders").Close()
 			s.asleep = true
 			open("orders")
-		}, []string{"open first", "wake first", "close first", "open first"}},
+		}, []string{"open first", "rest first", "wake first", "close first", "open first"}},
 		"one at a time rests": {time.Hour, func(open func(string) source.Source, _ *server, _ *vault, _ *clock) {
 			one, two := open("orders"), open("orders")
 			_, _ = one.Close(), two.Close()
-		}, []string{"open first", "open first", "close first"}},
+		}, []string{"open first", "open first", "rest first", "rest first", "close first"}},
 		"another connection ends it": {time.Hour, func(open func(string) source.Source, _ *server, _ *vault, _ *clock) {
 			_ = open("orders").Close()
 			_ = open("stock").Close()
-		}, []string{"open first", "close first", "open second"}},
+		}, []string{"open first", "rest first", "close first", "open second", "rest second"}},
 		"a changed secret ends it": {time.Hour, func(open func(string) source.Source, _ *server, v *vault, c *clock) {
 			_ = open("orders").Close()
 			v.put(name, secondDSN)
 			c.now = c.now.Add(time.Minute)
 			open("orders")
-		}, []string{"open first", "close first", "open second"}},
+		}, []string{"open first", "rest first", "close first", "open second"}},
 		"it doesn't rest when its secret is too old": {time.Hour, func(open func(string) source.Source, _ *server, _ *vault, c *clock) {
 			first := open("orders")
 			c.now = c.now.Add(time.Minute)
 			_ = first.Close()
 		}, []string{"open first", "close first"}},
+		"who can't rest is closed": {time.Hour, func(open func(string) source.Source, s *server, _ *vault, _ *clock) {
+			s.restless = true
+			_ = open("orders").Close()
+			open("orders")
+		}, []string{"open first", "rest first", "close first", "open first"}},
 		"without a time for it, it is closed at once": {0, func(open func(string) source.Source, _ *server, _ *vault, _ *clock) {
 			_ = open("orders").Close()
 		}, []string{"open first", "close first"}},

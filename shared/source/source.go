@@ -37,8 +37,10 @@ type Source interface {
 // server much more than a small read: a process, its caches and the check of a password.
 type Lasting interface {
 	Source
-	// Wake makes the source ready for other work: it forgets what it has learned of tables, and asks the server, which it
-	// gives a few seconds, whether the connection still stands. When it does not, all that is left is Close.
+	// Rest prepares the connection for a time without work, in which its holder may be frozen or vanish: the server must end
+	// it by itself before long. Wake makes it ready for other work: it forgets what was learned of tables, and asks the
+	// server, which it gives two seconds, whether the connection still stands. After false all that is left is Close.
+	Rest(ctx context.Context) bool
 	Wake(ctx context.Context) bool
 }
 

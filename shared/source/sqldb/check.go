@@ -34,9 +34,9 @@ func columnsNamed(names []string) string {
 
 // mistyped refuses a column whose type can't give its kind.
 func mistyped(q *row.Query, column row.Column, have, want string) error {
-	return job.Errorf(job.Permanent, codeSchemaChanged, "column %s of table %s has type %s, which can't give kind %s (%s can); "+
-		"change the kind in a new version of the definition, or export a view that casts the column", column.Source, q.Table,
-		have, column.Kind, want)
+	return job.Errorf(job.Permanent, codeSchemaChanged, "column %s of table %s has type %s, which can't give that kind (%s can); "+
+		"change the kind in a new version of the definition, or export a view that casts the column", called(column), q.Table,
+		have, want)
 }
 
 func keyNullable(q *row.Query, column row.Column) error {

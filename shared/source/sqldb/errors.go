@@ -34,13 +34,13 @@ const (
 	faultNone      fault = ""
 	faultNull      fault = "is NULL, which a key can't be; declare the column NOT NULL"
 	faultYear      fault = "is a time before year 0001 or after year 9999, or infinite, which no file format can carry; correct the row or export the column as string from a view"
-	faultNotFinite fault = "is NaN or infinite, which no decimal can carry; correct the row or declare the column float64"
+	faultNotFinite fault = "is NaN or infinite, which no decimal can carry; correct the row or declare the column string"
 	faultClass     fault = "is stored in a type that can't give the declared kind"
 	faultUnit      fault = "is a whole number, and the definition doesn't say what it counts; declare unit: s, ms or us with the column in the definition, the seconds, milliseconds or microseconds since 1970"
 	faultOffset    fault = "is written with an offset from UTC, and text with offsets doesn't sort by time; write the column in UTC, with Z or without a suffix in every row"
 	faultNegative  fault = "is a negative decimal stored as TEXT, which sorts backwards; store the column as INTEGER or choose another key in the definition"
 	faultReal      fault = "is stored as a binary floating-point number, which isn't an exact decimal; store it as TEXT or declare the column float64"
-	faultText      fault = "holds text that isn't a value of the declared kind"
+	faultText      fault = "holds what isn't a value of the declared kind"
 	faultForm      fault = "is written in another form than the tenant's first row"
 	faultBig       fault = "is an integer beyond 2^53, which a float64 can't carry exactly; declare the column int64"
 )
@@ -63,11 +63,20 @@ func invalidValue(column row.Column, place string, f fault) error {
 
 // faultMessage says where, what, what was expected where that isn't plain, and what to do; never the value.
 func faultMessage(column row.Column, place string, f fault) string {
-	text := fmt.Sprintf("column %s (%s) of %s %s", column.Source, column.Kind, place, f)
+	text := fmt.Sprintf("column %s of %s %s", called(column), place, f)
 	if f == faultText || f == faultClass {
 		text += "; expected " + expected(column.Kind) + ": correct the row or change the column's kind in the definition"
 	}
 	return text
+}
+
+// called is a column as people know it: by its name in the file, and by the source's where that is another one. A column of
+// the key has no name in the file.
+func called(column row.Column) string {
+	if column.Name == "" || column.Name == column.Source {
+		return fmt.Sprintf("%s (%s)", column.Source, column.Kind)
+	}
+	return fmt.Sprintf("%s (%s, the source's column %s)", column.Name, column.Kind, column.Source)
 }
 
 // expected is what gives a value of the kind.
@@ -99,9 +108,9 @@ func expected(kind row.Kind) string {
 
 // formMixed refuses a key column that is written in two forms.
 func formMixed(q *row.Query, column row.Column, place string, have, want keyForm) error {
-	return job.Errorf(job.Permanent, codeFormMixed, "column %s (%s) of %s is written as %s, and the tenant's first row as %s; what "+
+	return job.Errorf(job.Permanent, codeFormMixed, "column %s of %s is written as %s, and the tenant's first row as %s; what "+
 		"is stored in two forms doesn't sort by value, so rows would be missed: rewrite the column of table %s in one form, "+
-		"every row alike, or export a view that does", column.Source, column.Kind, place, have, want, q.Table)
+		"every row alike, or export a view that does", called(column), place, have, want, q.Table)
 }
 
 func rowTooLarge(place string, bytes, max int) error {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"sealift/shared/job"
 	"sealift/shared/row"
@@ -50,13 +52,24 @@ func openMySQL(ctx context.Context, dsn string) (source.Source, error) {
 
 var _ source.Lasting = (*mysqlSource)(nil)
 
+// Rest implements source.Lasting.
+func (s *mysqlSource) Rest(ctx context.Context) bool { return s.waits(ctx, restSeconds) }
+
 // Wake implements source.Lasting.
 func (s *mysqlSource) Wake(ctx context.Context) bool {
 	s.shape, s.table, s.rowBytes = "", nil, 0
+	return s.waits(ctx, idleSeconds)
+}
+
+// waits has the server end the connection when it has heard nothing for so many seconds, and reports whether it answered.
+func (s *mysqlSource) waits(ctx context.Context, seconds int) bool {
 	if s.conn == nil {
 		return false
 	}
-	return answers(ctx, s.query)
+	conn := s.conn.wire.conn
+	giveUp := time.AfterFunc(LockTime, func() { _ = conn.Close() })
+	defer giveUp.Stop()
+	return s.command(ctx, &row.Query{}, "SET SESSION wait_timeout = "+strconv.Itoa(seconds)) == nil
 }
 
 // Close ends the connection.

@@ -22,8 +22,12 @@ type mysqlConn struct {
 	mariadb bool
 }
 
-// idleSeconds ends a session whose reader has vanished; a worker never idles that long.
-const idleSeconds = 900
+const (
+	// idleSeconds ends a session whose reader has vanished; a worker never idles that long.
+	idleSeconds = 900
+	// restSeconds ends one that rests; a worker lets it rest for much less.
+	restSeconds = 30
+)
 
 // dialMySQL connects and authenticates, which the library does; the statements' messages are sent by mysqlWire.
 func dialMySQL(ctx context.Context, config *mysqlConfig) (*mysqlConn, error) {

@@ -19,7 +19,7 @@ const codeCharset = "source_charset"
 
 const (
 	faultLetter   fault = "holds a letter of its character set that the server can't turn into UTF-8, and ? would be another value; correct the row, or export the column from a view that says what it means, as CONVERT(column USING utf8mb4) for a ? or CAST(column AS BINARY) for its bytes"
-	faultZeroDate fault = "is a zero date (0000-00-00, or month or day 00), which is no day of the calendar, and NULL would be another value; correct the row, or export the column from a view that says what it means, as NULLIF(column, 0) or as text"
+	faultZeroDate fault = "is a zero date (0000-00-00, or month or day 00), which is no day of the calendar, and NULL would be another value; correct the row, or export the column from a view that says what it means, as CASE WHEN month(column) = 0 OR day(column) = 0 THEN NULL ELSE column END or as text"
 	faultUnsigned fault = "is an unsigned number beyond 9223372036854775807, which int64 can't carry; declare the column decimal, which keeps every digit"
 )
 

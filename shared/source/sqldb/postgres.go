@@ -101,13 +101,25 @@ func stopper(c *pgconn.PgConn) *pgconn.CancelRequestContextWatcherHandler {
 
 var _ source.Lasting = (*postgresSource)(nil)
 
+// Rest implements source.Lasting. The keepalives that the session was opened with end it when nobody answers them.
+func (s *postgresSource) Rest(context.Context) bool { return s.conn != nil && !s.conn.IsClosed() }
+
 // Wake implements source.Lasting.
 func (s *postgresSource) Wake(ctx context.Context) bool {
 	s.shape, s.table, s.rowBytes = "", nil, 0
 	if s.conn == nil || s.conn.IsClosed() {
 		return false
 	}
-	return answers(ctx, s.query)
+	// A server that doesn't answer would not hear that the statement is cancelled either.
+	conn := s.conn.Conn()
+	giveUp := time.AfterFunc(LockTime, func() { _ = conn.Close() })
+	defer giveUp.Stop()
+	answered := false
+	err := s.query(ctx, &row.Query{}, statement{text: "SELECT 1"}, func([][]byte) error {
+		answered = true
+		return nil
+	})
+	return err == nil && answered
 }
 
 // Close ends the connection.
@@ -125,6 +137,8 @@ func (s *postgresSource) drop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), LockTime)
 	defer cancel()
 	_ = s.conn.Close(ctx)
+	// The driver takes its time to close one whose statement was cancelled.
+	_ = s.conn.Conn().Close()
 	s.conn = nil
 }
 

@@ -37,7 +37,6 @@ import (
 	"time"
 
 	"sealift/shared/job"
-	"sealift/shared/row"
 	"sealift/shared/source"
 )
 
@@ -67,21 +66,6 @@ func Open(ctx context.Context, dsn string) (source.Source, error) {
 		return openMySQL(ctx, dsn)
 	}
 	return nil, badDSN("has a scheme other than sqlite, postgres, mysql and mariadb")
-}
-
-// wakeStatement is answered by any server that has a connection for its reader.
-const wakeStatement = "SELECT 1"
-
-// answers reports whether a server still answers on a connection that query uses.
-func answers(ctx context.Context, query func(context.Context, *row.Query, statement, func([][]byte) error) error) bool {
-	ctx, cancel := context.WithTimeout(ctx, LockTime)
-	defer cancel()
-	answered := false
-	err := query(ctx, &row.Query{}, statement{text: wakeStatement}, func([][]byte) error {
-		answered = true
-		return nil
-	})
-	return err == nil && answered
 }
 
 func badDSN(fault string) error {

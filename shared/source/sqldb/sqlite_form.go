@@ -95,7 +95,7 @@ func (s *sqliteSource) checkUnits(ctx context.Context, q *row.Query) error {
 			return formMixed(q, column, "the tenant's last row", keyForm{integer: last[i] == "integer"},
 				keyForm{integer: first[i] == "integer"})
 		default:
-			return job.Errorf(job.Permanent, codeUnitMissing, "column %s (%s) of table %s %s", column.Source, column.Kind, q.Table, faultUnit)
+			return job.Errorf(job.Permanent, codeUnitMissing, "column %s of table %s %s", called(column), q.Table, faultUnit)
 		}
 	}
 	return nil
