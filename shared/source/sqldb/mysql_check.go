@@ -169,6 +169,13 @@ func (s *mysqlSource) Check(ctx context.Context, q row.Query) error {
 		}
 	}
 	if s.table.index == "" {
+		// The catalogue is read in pieces, between which a right or the table may go: nothing is advised that wasn't seen twice.
+		s.shape = ""
+		if err := s.prepareQuery(ctx, &q); err != nil {
+			return err
+		}
+	}
+	if s.table.index == "" {
 		ticks := func(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 		table := ticks(q.Table)
 		if database, name, qualified := strings.Cut(q.Table, "."); qualified {

@@ -27,6 +27,7 @@ func TestMySQL(t *testing.T) {
 		"a lock and a lost connection":                  mysqlDisturbances,
 		"a connection rests and is woken":               mysqlRests,
 		"missing rights are denied":                     mysqlDenied,
+		"a right that goes meanwhile is denied":         revokedMeanwhile,
 		"a full server is overload":                     mysqlOverload,
 		"views are read and their faults are named":     mysqlViews,
 		"rows that grow after a small batch end early":  mysqlGrowing,

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 
+	"sealift/shared/job"
 	"sealift/shared/row"
 	"sealift/shared/source"
 )
@@ -17,6 +18,9 @@ func (s *postgresSource) Plan(ctx context.Context, q row.Query, opt source.PlanO
 	q.Ceiling = nil
 	if err := s.prepareQuery(ctx, &q); err != nil {
 		return plan, err
+	}
+	if possible, err := s.tenantPossible(ctx, &q); err != nil || !possible {
+		return emptyPlan(), err
 	}
 	if s.table.kind == 'v' || s.table.kind == 'f' {
 		if err := s.checkNulls(ctx, &q); err != nil {
@@ -39,6 +43,20 @@ func (s *postgresSource) Plan(ctx context.Context, q row.Query, opt source.PlanO
 func (s *postgresSource) command(ctx context.Context, q *row.Query, text string) error {
 	_, err := s.ask(ctx, q, statement{text: text}, func([][]byte) error { return nil })
 	return err
+}
+
+// tenantPossible reports whether the tenant column's type has a value that is spelled as the tenant. Where it has none no
+// row is the tenant's, and every comparison would be refused.
+func (s *postgresSource) tenantPossible(ctx context.Context, q *row.Query) (bool, error) {
+	if s.table.exact(q.TenantColumn) {
+		return true, nil
+	}
+	st := statement{text: "SELECT $1::" + s.table.columns[q.TenantColumn.Source].declared, args: []arg{{text: q.Tenant}}}
+	err := s.query(ctx, q, st, func([][]byte) error { return nil })
+	if job.CodeOf(err) == codeQueryInvalid {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (s *postgresSource) plan(ctx context.Context, q *row.Query, opt source.PlanOptions) (source.Plan, error) {

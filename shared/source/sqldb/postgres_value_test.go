@@ -183,8 +183,8 @@ func tenantTypes(t *testing.T, server *pgtest.Server) {
 			if rows, err := read(src, q); len(rows) != 0 || err != nil && job.CodeOf(err) != "source_query_invalid" {
 				t.Errorf("%s: tenant %q reads %q (%v), want nothing", c.name, q.Tenant, rows, err)
 			}
-			if plan, err := src.Plan(context.Background(), q, source.PlanOptions{}); err == nil && plan.Ceiling != nil {
-				t.Errorf("%s: tenant %q is planned up to %v, want nothing", c.name, q.Tenant, plan.Ceiling)
+			if plan, err := src.Plan(context.Background(), q, source.PlanOptions{}); err != nil || plan.Ceiling != nil || len(plan.Shards) != 1 {
+				t.Errorf("%s: tenant %q is planned up to %v in %d shards (%v), want a plan of nothing", c.name, q.Tenant, plan.Ceiling, len(plan.Shards), err)
 			}
 		}
 		_ = src.Close()

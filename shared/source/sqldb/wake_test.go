@@ -1,13 +1,16 @@
 package sqldb_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"testing"
 
+	"sealift/shared/job"
 	"sealift/shared/row"
 	"sealift/shared/source"
 	"sealift/shared/source/mytest"
@@ -105,7 +108,7 @@ func silent(t *testing.T, dsn string) {
 	}
 	var dumb atomic.Bool
 	var ended chan struct{}
-	address.Host, ended = interposed(t, address.Host, &dumb)
+	address.Host, ended = interposed(t, address.Host, func([]byte) {}, &dumb)
 	src := lasting(t, address.String())
 	if rows, err := read(src, valueQuery(row.String)); err != nil || len(rows) != 1 || !src.Rest(t.Context()) {
 		t.Fatalf("read %q (%v)", rows, err)
@@ -118,9 +121,9 @@ func silent(t *testing.T, dsn string) {
 	<-ended
 }
 
-// interposed stands between a client and a server, and says nothing to the client while dumb is set; ended tells that the
-// client has hung up.
-func interposed(t *testing.T, server string, dumb *atomic.Bool) (address string, ended chan struct{}) {
+// interposed stands between a client and a server, hears what the client says before the server does, and says nothing to
+// the client while dumb is set; ended tells that the client has hung up.
+func interposed(t *testing.T, server string, hears func(said []byte), dumb *atomic.Bool) (address string, ended chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -138,21 +141,49 @@ func interposed(t *testing.T, server string, dumb *atomic.Bool) (address string,
 			_ = client.Close()
 			return
 		}
-		go func() {
-			room := make([]byte, 1<<16)
-			for {
-				n, err := far.Read(room)
-				if err != nil {
-					return
-				}
-				if !dumb.Load() {
-					_, _ = client.Write(room[:n])
-				}
+		go pass(far, func(said []byte) {
+			if !dumb.Load() {
+				_, _ = client.Write(said)
 			}
-		}()
-		_, _ = io.Copy(far, client)
+		})
+		pass(client, func(said []byte) {
+			hears(said)
+			_, _ = far.Write(said)
+		})
 		_ = far.Close()
 		close(ended)
 	}()
 	return listener.Addr().String(), ended
+}
+
+// pass hands on what comes until nothing more does.
+func pass(from io.Reader, to func(said []byte)) {
+	room := make([]byte, 1<<16)
+	for {
+		n, err := from.Read(room)
+		if err != nil {
+			return
+		}
+		to(room[:n])
+	}
+}
+
+// revokedMeanwhile loses its right between what the catalogue says of the columns and of the indexes.
+func revokedMeanwhile(t *testing.T, server *mytest.Server) {
+	dsn := server.Schema(t)
+	mytest.Exec(t, dsn, "CREATE TABLE t (tenant varchar(9) NOT NULL, id bigint PRIMARY KEY, v text)",
+		"CREATE USER passing IDENTIFIED BY 'secret'", "GRANT SELECT ON t TO passing")
+	address, err := url.Parse(asUser(dsn, "passing:secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	address.Host, _ = interposed(t, address.Host, func(said []byte) {
+		if bytes.Contains(said, []byte("STATISTICS")) {
+			once.Do(func() { mytest.Exec(t, dsn, "REVOKE SELECT ON t FROM passing") })
+		}
+	}, &atomic.Bool{})
+	if err := open(t, address.String()).Check(t.Context(), valueQuery(row.String)); job.CodeOf(err) != "source_denied" {
+		t.Errorf("a right that goes while the table is examined is told %v, want source_denied", err)
+	}
 }

@@ -97,7 +97,8 @@ The config file is $XDG_CONFIG_HOME/sealift/config.yaml (or ~/.config/sealift/co
   endpoint: https://exports.example.com
   token_file: /home/ana/.config/sealift/token
 
-With --json results are JSON on stdout and an error is a problem document (RFC 9457) on stderr.
+With --json results are JSON on stdout, one document a line where there are several (--watch, --download), and an error
+is a problem document (RFC 9457) on stderr.
 
 Exit codes:
   0    done

@@ -33,10 +33,10 @@ type create struct {
 }
 
 // guardHelp says what the formula guard does to values.
-const guardHelp = `In CSV, text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line end, also full-width)
-gets an apostrophe before it, and in XLSX its cell is marked as text, unless the definition keeps formulas. How many
-values that were is said at the end and stands in the receipt. Numbers are never touched. JSON Lines and Parquet need
-no guard and have none.`
+const guardHelp = `In CSV, text that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line end, also full-width
+or behind white space) gets an apostrophe before it, and in XLSX its cell is marked as text, unless the definition keeps
+formulas. How many values that were is said at the end and stands in the receipt. Numbers are never touched. JSON Lines and
+Parquet need no guard and have none.`
 
 const createLong = `Ask for an export. The service answers at once with the export's id; --watch waits for its end.
 
