@@ -87,11 +87,11 @@ func (s *Sources) Open(ctx context.Context, connection string) (source.Source, e
 		return nil, err
 	}
 	if woken := s.wake(ctx, with); woken != nil {
-		return s.lend(woken, with), nil
+		return s.lend(ctx, woken, with), nil
 	}
 	opened, err := s.config.Open(ctx, with.dsn)
 	if err == nil {
-		return s.lend(opened, with), nil
+		return s.lend(ctx, opened, with), nil
 	}
 	if kept && job.KindOf(err) == job.Permanent {
 		s.forget(connection)
@@ -102,7 +102,7 @@ func (s *Sources) Open(ctx context.Context, connection string) (source.Source, e
 		if fresh.dsn != with.dsn {
 			with = fresh
 			if opened, err = s.config.Open(ctx, with.dsn); err == nil {
-				return s.lend(opened, with), nil
+				return s.lend(ctx, opened, with), nil
 			}
 		}
 	}

@@ -26,19 +26,19 @@ type lent struct {
 // Close gives the source back; the second time it does nothing.
 func (l lent) Close() error { return l.end() }
 
-// lend makes a source rest when its caller closes it, if it can.
-func (s *Sources) lend(opened source.Source, with secret) source.Source {
+// lend makes a source rest when its caller closes it, if it can, whether or not ctx has ended by then.
+func (s *Sources) lend(ctx context.Context, opened source.Source, with secret) source.Source {
 	lasting, ok := opened.(source.Lasting)
 	if !ok || s.config.Rest <= 0 {
 		return opened
 	}
-	return lent{Source: opened, end: sync.OnceValue(func() error { return s.rest(lasting, with) })}
+	return lent{Source: opened, end: sync.OnceValue(func() error { return s.rest(context.WithoutCancel(ctx), lasting, with) })}
 }
 
 // rest keeps the source, in place of another that rests already, until it is woken or its time is over.
-func (s *Sources) rest(lasting source.Lasting, with secret) error {
+func (s *Sources) rest(ctx context.Context, lasting source.Lasting, with secret) error {
 	wait := min(s.config.Rest, with.until.Sub(s.config.Now()))
-	if wait <= 0 || !lasting.Rest(context.Background()) {
+	if wait <= 0 || !lasting.Rest(ctx) {
 		return lasting.Close()
 	}
 	r := &resting{source: lasting, with: with}
