@@ -244,7 +244,7 @@ func (s *postgresSource) Read(ctx context.Context, q row.Query, r row.Range, aft
 	if err := s.prepareQuery(ctx, &q); err != nil {
 		return err
 	}
-	list, index := s.fields(&q)
+	list, index := fields(&q)
 	st, err := selectKeyset(s, &q, list, false, limit.Rows+1, readScope(&q, r, after))
 	if err != nil {
 		return err

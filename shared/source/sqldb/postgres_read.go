@@ -25,10 +25,8 @@ var errRestTooLong = errors.New("the rest of the chunk is too long to be read")
 type postgresReader struct {
 	source *postgresSource
 	query  *row.Query
-	// index maps every value of a batch row to the field it comes from, or to noField.
+	// index maps every value of a batch row to the field it comes from.
 	index []int
-	// tenant is where the tenant stands in the batch, as the value of columns without a field; NULL until it is needed.
-	tenant row.Span
 	// steps are what becomes of each field, one for every value of a batch row.
 	steps []postgresStep
 	// growth is how much larger a row's canonical text can be than what the server sends.
@@ -67,43 +65,13 @@ const (
 	repeated
 	// timed is a time, which the server sends as a number: to write it as text costs it more than anything else in a row.
 	timed
-	// known is the tenant, which every row has and none needs to carry.
-	known
 )
-
-// noField stands for the field of a value that is known without one.
-const noField = -1
-
-// fields are those that a query needs, and where each value of a batch row is found in them. The tenant's own column is not
-// one where every row that is let through holds the tenant's very bytes.
-func (s *postgresSource) fields(q *row.Query) (list string, index []int) {
-	asked := *q
-	asked.Columns = slices.DeleteFunc(slices.Clone(q.Columns), func(c row.Column) bool { return s.constant(q, c) })
-	list, found := fields(&asked)
-	for _, c := range q.Columns {
-		if s.constant(q, c) {
-			index = append(index, noField)
-			continue
-		}
-		index, found = append(index, found[0]), found[1:]
-	}
-	return list, append(index, found...)
-}
-
-// constant reports whether the column has the tenant in every row.
-func (s *postgresSource) constant(q *row.Query, c row.Column) bool {
-	return c.Source == q.TenantColumn.Source && c.Kind == row.String && s.table.exact(c)
-}
 
 func newPostgresReader(s *postgresSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *postgresReader {
 	r := &postgresReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
 	r.steps = make([]postgresStep, len(index))
 	fields := 0
 	for i, field := range index {
-		if field == noField {
-			r.steps[i].how = known
-			continue
-		}
 		r.steps[i] = r.step(i)
 		fields = max(fields, field+1)
 	}
@@ -148,9 +116,6 @@ func (r *postgresReader) column(i int) row.Column {
 func (r *postgresReader) formats() []int16 {
 	var formats []int16
 	for i, field := range r.index {
-		if field == noField {
-			continue
-		}
 		for len(formats) <= field {
 			formats = append(formats, pgproto3.TextFormat)
 		}
@@ -167,9 +132,6 @@ func (r *postgresReader) describe(fields []pgproto3.FieldDescription) error {
 		return errRowUnreadable
 	}
 	for i, field := range r.index {
-		if field == noField {
-			continue
-		}
 		column := r.column(i)
 		if t := r.source.table.typeOf(fields[field].DataTypeOID); !t.gives(column.Kind) {
 			return mistyped(r.query, column, t.String(), typesGiving(column.Kind))
@@ -196,10 +158,6 @@ func (r *postgresReader) row(body []byte) (more bool, err error) {
 	}
 	size := r.growth
 	for _, field := range r.index {
-		if field == noField {
-			size += len(r.query.Tenant)
-			continue
-		}
 		size += r.fields[field].Len()
 	}
 	rows := r.batch.Rows()
@@ -261,16 +219,6 @@ func (r *postgresReader) fill() (at int, wrong fault) {
 	spans := all[first:]
 	for i := range r.steps {
 		step := &r.steps[i]
-		if step.how == known {
-			if r.tenant.Null() {
-				from := len(arena)
-				arena = append(arena, r.query.Tenant...)
-				r.tenant = row.At(from, len(arena))
-			}
-			spans[i] = r.tenant
-			size += r.tenant.Len()
-			continue
-		}
 		span := r.fields[step.field]
 		if span.Null() {
 			if step.key {
@@ -297,7 +245,6 @@ func (r *postgresReader) fill() (at int, wrong fault) {
 				return i, wrong
 			}
 			span = row.At(from, len(arena))
-		case known:
 		}
 		spans[i] = span
 		size += span.Len()

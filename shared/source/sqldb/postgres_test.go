@@ -47,7 +47,6 @@ func TestPostgres(t *testing.T) {
 		"a tenant that began late is planned evenly":   lateTenant,
 		"rows that grow after a small chunk end early": growingRows,
 		"a table that has shrunk is counted":           shrunken,
-		"the tenant's own column is exported":          tenantColumn,
 		"a lost column has no identity":                lostColumn,
 	} {
 		t.Run(name, func(t *testing.T) {

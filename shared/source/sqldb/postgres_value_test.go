@@ -190,31 +190,3 @@ func tenantTypes(t *testing.T, server *pgtest.Server) {
 		_ = src.Close()
 	}
 }
-
-// tenantColumn exports the tenant's own column, which isn't read where every row is known to hold the tenant's very bytes.
-func tenantColumn(t *testing.T, server *pgtest.Server) {
-	for declared, want := range map[string]string{
-		"text": "acme", "varchar(10)": "acme", "char(10)": "acme      ", "citext": "ACME", "text COLLATE dim": "ACME", "text CHECK (tenant <> '')": "acme",
-	} {
-		dsn := server.Schema(t)
-		stored := strings.TrimSpace(want)
-		pgtest.Exec(t, dsn, "CREATE COLLATION dim (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
-			"CREATE TABLE t (tenant "+declared+" NOT NULL, id bigint NOT NULL, v text)", "CREATE INDEX ON t (tenant, id)",
-			"INSERT INTO t VALUES ('"+stored+"', 1, NULL), ('"+stored+"', 2, 'x'), ('other', 3, 'y')", "CREATE VIEW seen AS SELECT * FROM t")
-		q := valueQuery(row.String)
-		own := row.Column{Name: "shop", Source: "tenant", Kind: row.String}
-		q.Columns = []row.Column{own, q.Columns[0], own}
-		q.Tenant = stored
-		for _, q.Table = range []string{"t", "seen"} {
-			rows, err := read(open(t, dsn), q)
-			if diff := cmp.Diff([][]string{{want, "NULL", want, "1"}, {want, "x", want, "2"}}, rows); diff != "" || err != nil {
-				t.Errorf("%s in %s: %v (-want +got):\n%s", declared, q.Table, err, diff)
-			}
-			q.Columns = []row.Column{own}
-			if rows, err := read(open(t, dsn), q); err != nil || len(rows) != 2 || rows[1][0] != want || rows[1][1] != "2" {
-				t.Errorf("%s alone in %s: %q (%v)", declared, q.Table, rows, err)
-			}
-			q.Columns = []row.Column{own, valueQuery(row.String).Columns[0], own}
-		}
-	}
-}
