@@ -50,9 +50,12 @@ func copiedSpans(t *testing.T, st live, bucket string) {
 	}
 }
 
-// put stores an object whose checksum is of the algorithm, which the SDK chooses when it is empty.
+// put stores an object whose checksum is of the algorithm, CRC64NVME when it is empty.
 func put(t *testing.T, st live, bucket, key string, data []byte, algorithm types.ChecksumAlgorithm) string {
 	t.Helper()
+	if algorithm == "" {
+		algorithm = types.ChecksumAlgorithmCrc64nvme
+	}
 	out, err := st.function.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(data),
 		ContentType: aws.String("text/csv"), ChecksumAlgorithm: algorithm})
 	ok(t, err)

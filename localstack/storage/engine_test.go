@@ -36,6 +36,7 @@ func rulesOfTheEngine() map[string]func(*testing.T, live, string) {
 		"a whole checksum that would go unchecked is refused":        completeUnchecked,
 		"a whole copy shares the bytes of its source":                copiedByLink,
 		"a copy onto itself keeps the kind of its checksum":          copiedOntoItself,
+		"a key that would be another path is refused":                unholdableKeys,
 		"unknown keys, wrong secrets and foreign tokens are refused": credentialsRefused,
 	}
 }
@@ -201,4 +202,42 @@ func copiedOntoItself(t *testing.T, st live, bucket string) {
 	ok(t, onto(""))
 	check(t, st, bucket, "file", data)
 	u.finish(data, part)
+}
+
+// unholdableKeys are those that a path changes, and those of the folder in which the backend keeps uploads.
+func unholdableKeys(t *testing.T, st live, bucket string) {
+	ctx := t.Context()
+	made, err := st.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &bucket, Key: aws.String("out")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := uploadFolder("out") + "/" + *made.UploadId + "/1"
+	if _, err := st.UploadPart(ctx, &s3.UploadPartInput{Bucket: &bucket, Key: aws.String("out"), UploadId: made.UploadId, PartNumber: aws.Int32(1), Body: strings.NewReader("part")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{part, "x/../" + part, ".sgwtmp", "./f", "f/../f", "f//g", "/f", "..", "f/."} {
+		if got, err := st.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key}); err == nil {
+			t.Errorf("%s is read as an object of %d bytes", key, aws.ToInt64(got.ContentLength))
+		}
+		_, err := st.PutObject(ctx, &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader("other")})
+		refused(t, err, "NotImplemented")
+		if _, err := st.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &bucket, Key: aws.String("stolen"), CopySource: aws.String(bucket + "/" + key)}); err == nil {
+			t.Errorf("%s is copied", key)
+		}
+		if _, err := st.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &bucket, Key: &key}); err == nil {
+			t.Errorf("%s is deleted", key)
+		}
+		gone, err := st.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &bucket, Delete: &types.Delete{Objects: []types.ObjectIdentifier{{Key: &key}, {Key: aws.String("f")}}}})
+		if err != nil || len(gone.Deleted) != 1 || len(gone.Errors) != 1 || aws.ToString(gone.Errors[0].Key) != key || aws.ToString(gone.Errors[0].Code) != "NotImplemented" {
+			t.Errorf("%s among others is deleted with %+v (%v)", key, gone, err)
+		}
+	}
+	listed, err := st.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String(".sgw")})
+	if err != nil || len(listed.Contents)+len(listed.CommonPrefixes) != 0 {
+		t.Errorf("the folder of uploads is listed: %+v (%v)", listed, err)
+	}
+	parts, err := st.ListParts(ctx, &s3.ListPartsInput{Bucket: &bucket, Key: aws.String("out"), UploadId: made.UploadId})
+	if err != nil || len(parts.Parts) != 1 || aws.ToInt64(parts.Parts[0].Size) != 4 {
+		t.Errorf("the part is now %+v (%v)", parts, err)
+	}
 }
