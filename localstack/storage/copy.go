@@ -179,7 +179,7 @@ func (s *store) CopyObject(ctx context.Context, in s3response.CopyObjectInput) (
 	if sums, err := s.checksums(bucket, key); err == nil && sums.Algorithm != in.ChecksumAlgorithm {
 		return s3response.CopyObjectOutput{}, s3err.APIError{
 			Code:           "NotImplemented",
-			Description:    "Copying an object onto itself to get a checksum of another algorithm is not implemented; put the object again.",
+			Description:    "Copying an object onto itself to get a checksum of another algorithm is not supported here; put the object again.",
 			HTTPStatusCode: http.StatusNotImplemented,
 		}
 	}

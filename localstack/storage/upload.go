@@ -82,7 +82,7 @@ func (s *store) checkAlgorithm(in *s3.CompleteMultipartUploadInput) error {
 func (s *store) ListMultipartUploads(ctx context.Context, in *s3.ListMultipartUploadsInput) (s3response.ListMultipartUploadsResult, error) {
 	if aws.ToString(in.Delimiter) != "" {
 		return s3response.ListMultipartUploadsResult{}, s3err.APIError{
-			Code: "NotImplemented", Description: "Listing uploads with a delimiter is not implemented; list by prefix.", HTTPStatusCode: http.StatusNotImplemented,
+			Code: "NotImplemented", Description: "Listing uploads with a delimiter is not supported here; list by prefix.", HTTPStatusCode: http.StatusNotImplemented,
 		}
 	}
 	all := *in
