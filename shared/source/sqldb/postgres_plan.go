@@ -46,12 +46,12 @@ func (s *postgresSource) command(ctx context.Context, q *row.Query, text string)
 }
 
 // tenantPossible reports whether the tenant column's type has a value that is spelled as the tenant. Where it has none no
-// row is the tenant's, and every comparison would be refused.
+// row is the tenant's, and every comparison would be refused. Of a domain the type below it is asked, as comparisons do.
 func (s *postgresSource) tenantPossible(ctx context.Context, q *row.Query) (bool, error) {
 	if s.table.exact(q.TenantColumn) {
 		return true, nil
 	}
-	st := statement{text: "SELECT $1::" + s.table.columns[q.TenantColumn.Source].declared, args: []arg{{text: q.Tenant}}}
+	st := statement{text: "SELECT $1::" + s.table.columns[q.TenantColumn.Source].name, args: []arg{{text: q.Tenant}}}
 	err := s.query(ctx, q, st, func([][]byte) error { return nil })
 	if job.CodeOf(err) == codeQueryInvalid {
 		return false, nil

@@ -149,6 +149,7 @@ func tenantTypes(t *testing.T, server *pgtest.Server) {
 		alike []string
 	}{
 		{"number", "bigint", "7", "8", "7", []string{"07", " 7", "7 ", "+7", "7.0", "0x7"}},
+		{"a domain of numbers", "odd", "7", "9", "7", []string{"07", "8", "+7"}},
 		{"small number", "smallint", "7", "8", "7", []string{"07", " 7", "+7"}},
 		{"decimal", "numeric", "7", "8", "7", []string{"07", " 7", "+7", "7.0", "7e0", ".7e1"}},
 		{"decimal of another scale", "numeric", "7", "7.0", "7", []string{"7.00"}},
@@ -169,7 +170,7 @@ func tenantTypes(t *testing.T, server *pgtest.Server) {
 	} {
 		dsn := server.Schema(t)
 		pgtest.Exec(t, dsn, "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
-			"CREATE TYPE shop AS ENUM ('other', 'acme')", "CREATE DOMAIN padded AS char(10)", "CREATE DOMAIN dim AS text COLLATE blind", "CREATE DOMAIN dimmer AS citext",
+			"CREATE TYPE shop AS ENUM ('other', 'acme')", "CREATE DOMAIN padded AS char(10)", "CREATE DOMAIN odd AS bigint CHECK (value % 2 = 1)", "CREATE DOMAIN dim AS text COLLATE blind", "CREATE DOMAIN dimmer AS citext",
 			fmt.Sprintf("CREATE TABLE t (tenant %s NOT NULL, id bigint NOT NULL, v text)", c.column), "CREATE INDEX ON t (tenant, id)",
 			fmt.Sprintf("INSERT INTO t VALUES (%s, 1, 'mine'), (%s, 2, 'other'), (%s, 3, 'mine')", c.mine, c.other, c.mine))
 		src := open(t, dsn)
