@@ -91,7 +91,7 @@ func (c *lowWaterConn) limit() error {
 func (c *lowWaterConn) renew() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.soon.IsZero() && !c.gathering || time.Until(c.soon) > waterTime/2 {
+	if !c.gathering || time.Until(c.soon) > waterTime/2 {
 		return
 	}
 	_ = c.limit()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"sealift/shared/job"
 	"sealift/shared/row"
@@ -66,10 +65,9 @@ func (s *mysqlSource) waits(ctx context.Context, seconds int) bool {
 	if s.conn == nil {
 		return false
 	}
-	conn := s.conn.wire.conn
-	giveUp := time.AfterFunc(LockTime, func() { _ = conn.Close() })
-	defer giveUp.Stop()
-	return s.command(ctx, &row.Query{}, "SET SESSION wait_timeout = "+strconv.Itoa(seconds)) == nil
+	return answersInTime(s.conn.wire.conn, func() error {
+		return s.command(ctx, &row.Query{}, "SET SESSION wait_timeout = "+strconv.Itoa(seconds))
+	})
 }
 
 // Close ends the connection.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-mysql-org/go-mysql/client"
 	"github.com/go-mysql-org/go-mysql/mysql"
+
+	"sealift/shared/limits"
 )
 
 // mysqlConn is an authenticated connection.
@@ -25,8 +27,10 @@ type mysqlConn struct {
 const (
 	// idleSeconds ends a session whose reader has vanished; a worker never idles that long.
 	idleSeconds = 900
-	// restSeconds ends one that rests; a worker lets it rest for much less.
+	// restSeconds ends one that rests.
 	restSeconds = 30
+	// A worker lets it rest for less.
+	_ = uint(restSeconds*time.Second - limits.SourceRest)
 )
 
 // dialMySQL connects and authenticates, which the library does; the statements' messages are sent by mysqlWire.

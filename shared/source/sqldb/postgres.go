@@ -110,16 +110,9 @@ func (s *postgresSource) Wake(ctx context.Context) bool {
 	if s.conn == nil || s.conn.IsClosed() {
 		return false
 	}
-	// A server that doesn't answer would not hear that the statement is cancelled either.
-	conn := s.conn.Conn()
-	giveUp := time.AfterFunc(LockTime, func() { _ = conn.Close() })
-	defer giveUp.Stop()
-	answered := false
-	err := s.query(ctx, &row.Query{}, statement{text: "SELECT 1"}, func([][]byte) error {
-		answered = true
-		return nil
+	return answersInTime(s.conn.Conn(), func() error {
+		return s.query(ctx, &row.Query{}, statement{text: "SELECT 1"}, func([][]byte) error { return nil })
 	})
-	return err == nil && answered
 }
 
 // Close ends the connection.

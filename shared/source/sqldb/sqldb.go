@@ -33,6 +33,7 @@ package sqldb
 
 import (
 	"context"
+	"io"
 	"strings"
 	"time"
 
@@ -66,6 +67,14 @@ func Open(ctx context.Context, dsn string) (source.Source, error) {
 		return openMySQL(ctx, dsn)
 	}
 	return nil, badDSN("has a scheme other than sqlite, postgres, mysql and mariadb")
+}
+
+// answersInTime reports whether a server has answered what ask asks of it within LockTime. If not the connection is ended,
+// and ask with it: a server that is silent would not hear that a statement is cancelled either.
+func answersInTime(conn io.Closer, ask func() error) bool {
+	giveUp := time.AfterFunc(LockTime, func() { _ = conn.Close() })
+	err := ask()
+	return giveUp.Stop() && err == nil
 }
 
 func badDSN(fault string) error {
