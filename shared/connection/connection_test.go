@@ -96,15 +96,20 @@ type clock struct{ now time.Time }
 
 func newSources(t *testing.T, v *vault, o *opener, ttl time.Duration) (*connection.Sources, *clock) {
 	t.Helper()
+	return sourcesWith(t, v, connection.Config{TTL: ttl, Open: o.open})
+}
+
+// sourcesWith completes a config with the prefix of these tests' secrets and a clock that stands still.
+func sourcesWith(t *testing.T, v *vault, config connection.Config) (*connection.Sources, *clock) {
+	t.Helper()
 	server := httptest.NewServer(v)
 	t.Cleanup(server.Close)
 	c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	client := secretsmanager.New(secretsmanager.Options{
 		BaseEndpoint: &server.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
-	return connection.New(client, connection.Config{
-		Prefix: "sealift/connections/", TTL: ttl, Now: func() time.Time { return c.now }, Open: o.open,
-	}), c
+	config.Prefix, config.Now = "sealift/connections/", func() time.Time { return c.now }
+	return connection.New(client, config), c
 }
 
 const (

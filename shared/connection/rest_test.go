@@ -2,20 +2,17 @@ package connection_test
 
 import (
 	"context"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/google/go-cmp/cmp"
 
 	"sealift/shared/connection"
 	"sealift/shared/source"
 )
 
-// server opens sources that last, numbers them and keeps what became of each.
+// server opens sources that last, names them and keeps what became of each.
 type server struct {
 	told   []string
 	asleep bool
@@ -61,15 +58,8 @@ func (l lasting) Close() error {
 func resting(t *testing.T, s *server, rest time.Duration) (sources *connection.Sources, v *vault, c *clock) {
 	t.Helper()
 	v = &vault{secrets: map[string]string{name: firstDSN, "sealift/connections/stock": secondDSN}}
-	at := httptest.NewServer(v)
-	t.Cleanup(at.Close)
-	c = &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	client := secretsmanager.New(secretsmanager.Options{
-		BaseEndpoint: &at.URL, Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
-	return connection.New(client, connection.Config{
-		Prefix: "sealift/connections/", TTL: time.Minute, Rest: rest, Now: func() time.Time { return c.now }, Open: s.open,
-	}), v, c
+	sources, c = sourcesWith(t, v, connection.Config{TTL: time.Minute, Rest: rest, Open: s.open})
+	return sources, v, c
 }
 
 func TestAClosedSourceRestsForTheNext(t *testing.T) {
