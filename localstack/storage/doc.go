@@ -2,8 +2,8 @@
 // on a folder, behind a proxy that leaves requests as they are. It owns the
 // folder, the check of request signatures (keys.go), the places where the
 // gateway alone does not keep S3's rules for multipart uploads (copy.go,
-// upload.go) and the copying of a part without its bytes (link.go). Start reading
-// at Open.
+// upload.go), the copying of a part without its bytes (link.go) and the check of
+// keys and ids that become paths (names.go). Start reading at Open.
 //
 // # What is put right here
 //

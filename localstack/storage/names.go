@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"encoding/xml"
 	"net/http"
 	"path"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/google/uuid"
 	"github.com/versity/versitygw/backend"
 	"github.com/versity/versitygw/backend/posix"
 	"github.com/versity/versitygw/s3err"
@@ -51,18 +51,6 @@ func refusedKey(r *http.Request) string {
 	return unholdable(key)
 }
 
-// refuse answers a request whose key can't be held.
-func refuse(w http.ResponseWriter, why string) {
-	text, _ := xml.Marshal(struct {
-		XMLName xml.Name `xml:"Error"`
-		Code    string
-		Message string
-	}{Code: "NotImplemented", Message: why})
-	w.Header().Set("Content-Type", "application/xml")
-	w.WriteHeader(http.StatusNotImplemented)
-	_, _ = w.Write(append([]byte(xml.Header), text...))
-}
-
 // DeleteObjects deletes what can be there; a key that can't be held is an error of
 // its own in the answer.
 func (s *store) DeleteObjects(ctx context.Context, in *s3.DeleteObjectsInput) (s3response.DeleteResult, error) {
@@ -81,18 +69,12 @@ func (s *store) DeleteObjects(ctx context.Context, in *s3.DeleteObjectsInput) (s
 	return result, err
 }
 
-// checkID refuses an id that no upload has: the backend's ids are UUIDs in lower
-// case, and any other is a path to something else.
+// checkID refuses an id that no upload has: the backend's ids are UUIDs in their
+// usual spelling, and any other is a path to something else.
 func checkID(id *string) error {
 	text := aws.ToString(id)
-	if len(text) != len("00000000-0000-0000-0000-000000000000") {
+	if known, err := uuid.Parse(text); err != nil || known.String() != text {
 		return s3err.GetNoSuchUploadErr(text)
-	}
-	for i := range len(text) {
-		ch := text[i]
-		if hyphen := i == 8 || i == 13 || i == 18 || i == 23; hyphen != (ch == '-') || !hyphen && !strings.ContainsRune("0123456789abcdef", rune(ch)) {
-			return s3err.GetNoSuchUploadErr(text)
-		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -212,7 +213,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = body
 	if why := refusedKey(r); why != "" {
 		body.read = true // so that its sender comes to read the answer
-		refuse(w, why)
+		answer(w, http.StatusNotImplemented, "NotImplemented", why)
 		body.drain(w)
 		return
 	}
@@ -239,7 +240,17 @@ func (e *Engine) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		e.opt.Logger.WarnContext(r.Context(), "object store did not answer", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
+	answer(w, http.StatusServiceUnavailable, "ServiceUnavailable", "The object store did not answer; retry the request.")
+}
+
+// answer is S3's answer to a request that does not reach the gateway.
+func answer(w http.ResponseWriter, status int, code, message string) {
+	text, _ := xml.Marshal(struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string
+		Message string
+	}{Code: code, Message: message})
 	w.Header().Set("Content-Type", "application/xml")
-	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write([]byte(`<?xml version="1.0" encoding="UTF-8"?><Error><Code>ServiceUnavailable</Code><Message>The object store did not answer; retry the request.</Message></Error>`))
+	w.WriteHeader(status)
+	_, _ = w.Write(append([]byte(xml.Header), text...))
 }
