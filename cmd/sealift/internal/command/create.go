@@ -158,7 +158,7 @@ func (a *app) create(ctx context.Context, c create) error {
 	if !c.watch && c.download == "" {
 		return nil
 	}
-	export, err := a.watch(ctx, api, seen)
+	export, err := a.watch(ctx, api, seen, seen.Export.State)
 	if err != nil || c.download == "" {
 		return err
 	}

@@ -278,7 +278,7 @@ func TestWatchOnATerminalDrawsOneLine(t *testing.T) {
 	_, ana := withOrders(t)
 	ana.width = 100
 	got := ana.ok(ask("--watch")...)
-	for _, want := range []string{"\rqueued\x1b[K", "[#########...............] running: 40%, 1,000 rows of about 2,500", " rows/s, about ", " left", "] finishing: 2,500 rows are written\x1b[K"} {
+	for _, want := range []string{"\rrunning: starting\x1b[K", "[#########...............] running: 40%, 1,000 rows of about 2,500", " rows/s, about ", " left", "] finishing: 2,500 rows are written\x1b[K"} {
 		if !strings.Contains(got.stderr, want) {
 			t.Errorf("stderr lacks %q: %q", want, got.stderr)
 		}

@@ -95,6 +95,25 @@ func TestEveryReadingCommandShowsTheExport(t *testing.T) {
 	}
 }
 
+func TestCreateSaysThatAnExportIsQueuedOnce(t *testing.T) {
+	t.Parallel()
+	for name, width := range map[string]int{"on a terminal": 80, "elsewhere": 0} {
+		s, ana := withOrders(t)
+		ana.width = width
+		got := ana.ok(ask("--watch")...)
+		if want := "export " + id(t, got) + " is queued\n"; !strings.HasPrefix(got.stdout, want) || strings.Contains(got.stderr, "queued") {
+			t.Errorf("%s: stdout %q, stderr %q, want %q on stdout and no word of it on stderr", name, got.stdout, got.stderr, want)
+		}
+		if !strings.Contains(got.stderr, "running: ") {
+			t.Errorf("%s: stderr lacks what follows: %q", name, got.stderr)
+		}
+		s.answering(export("queued", ""), export("completed", ""))
+		if watched := ana.ok("export", "watch", nobody); strings.Count(watched.stdout+watched.stderr, "queued") != 1 {
+			t.Errorf("%s: watch alone says %+v, want once that it is queued", name, watched)
+		}
+	}
+}
+
 func TestJSONIsOneDocumentALine(t *testing.T) {
 	t.Parallel()
 	s, ana := withOrders(t)

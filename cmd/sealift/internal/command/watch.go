@@ -45,15 +45,16 @@ the export completes, 1 when it fails, 4 when it is cancelled or has expired.`,
 					return err
 				}
 			}
-			_, err = a.watch(ctx, c, seen)
+			_, err = a.watch(ctx, c, seen, "")
 			return err
 		}),
 	}
 }
 
-// watch follows an export, of which one state has been seen, to its end. Its error says how it ended, when that isn't
+// watch follows an export, of which one state has been seen, to its end. told is the state that has been printed already,
+// empty for none: of a queued export there is no more to say than that. Its error says how it ended, when that isn't
 // completion.
-func (a *app) watch(ctx context.Context, c *client.Client, seen client.Seen) (client.Export, error) {
+func (a *app) watch(ctx context.Context, c *client.Client, seen client.Seen, told job.State) (client.Export, error) {
 	display := a.display()
 	defer display.Clear()
 	var meter progress.Meter
@@ -71,8 +72,10 @@ func (a *app) watch(ctx context.Context, c *client.Client, seen client.Seen) (cl
 				said = *e.Waiting
 				a.note("waiting: %s", waiting(said))
 			}
-			forms, share := describe(e, &meter, now)
-			display.Show(forms, share, false)
+			if e.State != job.StateQueued || told != job.StateQueued {
+				forms, share := describe(e, &meter, now)
+				display.Show(forms, share, false)
+			}
 		}
 		next, err := a.look(ctx, c, seen, display.Terminal())
 		if err != nil {
