@@ -50,12 +50,18 @@ func engine(ctx context.Context, dsn string, workers int, profile string) (y yie
 		}()
 	}
 	yields := make([]yield, len(plan.Shards))
+	memories := make(chan *engineMemory, workers)
+	for range workers {
+		memories <- &engineMemory{}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
 	for i, shard := range plan.Shards {
 		group.Go(func() error {
+			memory := <-memories
+			defer func() { memories <- memory }()
 			var err error
-			yields[i], err = engineShard(ctx, dsn, query, shard.Range, i == 0)
+			yields[i], err = engineShard(ctx, dsn, query, shard.Range, i == 0, memory)
 			return err
 		})
 	}
@@ -66,7 +72,14 @@ func engine(ctx context.Context, dsn string, workers int, profile string) (y yie
 	return y, err
 }
 
-func engineShard(ctx context.Context, dsn string, query row.Query, in row.Range, first bool) (y yield, err error) {
+// engineMemory is what a worker keeps from shard to shard, as process-shard does.
+type engineMemory struct {
+	batch row.Batch
+	// parts has memory for the part that is written and for the one behind it.
+	parts [2][]byte
+}
+
+func engineShard(ctx context.Context, dsn string, query row.Query, in row.Range, first bool, memory *engineMemory) (y yield, err error) {
 	src, err := sqldb.Open(ctx, dsn)
 	if err != nil {
 		return y, err
@@ -79,35 +92,35 @@ func engineShard(ctx context.Context, dsn string, query row.Query, in row.Range,
 	writer, err := format.NewPartWriter(format.Spec{
 		Format: format.CSV, Compression: format.Gzip, Columns: query.Columns, Keys: keys, Guard: true, InvalidUTF8: format.Fail,
 		CSV: format.CSVOptions{Delimiter: ',', Quote: '"', LineEnd: "\r\n", Header: true},
-	}, format.PartOptions{First: first})
+	}, format.PartOptions{First: first, Buffer: memory.parts[0]})
 	if err != nil {
 		return y, err
 	}
-	var batch row.Batch
-	var buffer []byte
-	take := func() error {
-		part, err := writer.Take(buffer)
-		buffer = part.Data
+	batch := &memory.batch
+	take := func(next []byte) ([]byte, error) {
+		part, err := writer.Take(next)
 		y.Rows, y.RawBytes, y.OutBytes = y.Rows+part.Rows, y.RawBytes+part.RawBytes, y.OutBytes+int64(len(part.Data))
-		return err
+		return part.Data, err
 	}
 	limit := source.Limit{Rows: limits.BatchRows, Bytes: limits.BatchBytes}
 	for after := row.Key(nil); ; after = batch.Key(batch.Rows()-1, keys) {
-		if err := src.Read(ctx, query, in, after, limit, &batch); err != nil {
+		if err := src.Read(ctx, query, in, after, limit, batch); err != nil {
 			return y, err
 		}
 		if batch.Rows() == 0 {
-			return y, take()
+			memory.parts[0], err = take(nil)
+			return y, err
 		}
 		for r := range batch.Rows() {
-			full, err := writer.Append(&batch, r)
+			full, err := writer.Append(batch, r)
 			if err != nil {
 				return y, err
 			}
 			if !full {
 				continue
 			}
-			if err := take(); err != nil {
+			// A part is dropped as soon as it is complete.
+			if memory.parts[1], err = take(memory.parts[1]); err != nil {
 				return y, err
 			}
 		}

@@ -168,7 +168,7 @@ func (d *drawing) calls(r *report) {
 
 func (d *drawing) goals(r *report) {
 	places := []int{20, 520, 660, 740}
-	d.row("head", places, []string{"what is wanted of Sealift csv gzip", "measured", "wanted", ""})
+	d.row("head", places, []string{"what is wanted of Sealift", "measured", "wanted", ""})
 	for _, g := range r.Goals {
 		class, verdict := "met", "met"
 		if !g.Met {

@@ -67,6 +67,9 @@ func (m measured) per(seconds func(sample) float64) float64 {
 func (m measured) own() float64    { return m.per(func(s sample) float64 { return s.OwnSeconds }) }
 func (m measured) cloud() float64  { return m.per(func(s sample) float64 { return s.CloudSeconds }) }
 func (m measured) server() float64 { return m.per(func(s sample) float64 { return s.ServerSeconds }) }
+func (m measured) all() float64 {
+	return m.per(func(s sample) float64 { return s.OwnSeconds + s.CloudSeconds + s.ServerSeconds })
+}
 
 // peak is the largest resident set of a process in any sample.
 func (m measured) peak(name string) int64 {
@@ -117,48 +120,6 @@ func (r *report) times(m measured, name string) float64 {
 		ratios = append(ratios, float64(a.Rows)/a.Seconds*b.Seconds/float64(b.Rows))
 	}
 	return spreadOf(ratios).median
-}
-
-// goal is one thing that is wanted.
-type goal struct {
-	What string `json:"what"`
-	Got  string `json:"got"`
-	Want string `json:"want"`
-	Met  bool   `json:"met"`
-}
-
-// judge compares the figures with what is wanted; what was not measured is left out.
-func (r *report) judge() {
-	r.Goals = nil
-	add := func(what, got, want string, met bool) { r.Goals = append(r.Goals, goal{what, got, want, met}) }
-	if two, ok := r.named(ours(form{"csv", "gzip"}, 2)); ok {
-		for _, g := range []struct {
-			than, what string
-			least      float64
-		}{
-			{nameLoop2, "speed against the loop, both with 2 workers", 0.75},
-			{nameGzip6, "speed against psql | gzip -6", 3},
-			{nameGzip1, "speed against psql | gzip -1", 1.2},
-			{nameDuckDB, "speed against DuckDB's COPY to csv.gz", 4},
-		} {
-			if times := r.times(two, g.than); times > 0 {
-				add(g.what, fmt.Sprintf("%.2f times", times), fmt.Sprintf("at least %.2f", g.least), times >= g.least)
-			}
-		}
-		if hand, ok := r.named(nameLoop2); ok {
-			const most = 1.3
-			times := two.own() / hand.own()
-			add("processor time a row against the loop", fmt.Sprintf("%.2f times", times), fmt.Sprintf("at most %.2f", most), times <= most)
-		}
-		const peakMax = 96 << 20
-		add("process-shard's peak resident set", mib(two.peak("process-shard"))+" MiB", "at most 96 MiB", two.peak("process-shard") <= peakMax)
-	}
-	if len(r.Small.Asked) > 0 {
-		const askedMax, downloadedMax = 30, 2000
-		asked, downloaded := spreadOf(r.Small.Asked).median, spreadOf(r.Small.Downloaded).median
-		add("median time until asking is answered", fmt.Sprintf("%.1f ms", asked), "below 30 ms", asked < askedMax)
-		add(fmt.Sprintf("median time until %d rows are downloaded", smallRows), fmt.Sprintf("%.0f ms", downloaded), "below 2000 ms", downloaded < downloadedMax)
-	}
 }
 
 // bill sets the calls from the samples of the line that has them.

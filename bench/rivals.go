@@ -31,11 +31,12 @@ const (
 
 // Names that ratios refer to.
 const (
-	nameLoop1  = "loop, 1 worker"
-	nameLoop2  = "loop, 2 workers"
-	nameGzip6  = `psql \copy | gzip -6`
-	nameGzip1  = `psql \copy | gzip -1`
-	nameDuckDB = "DuckDB COPY to csv.gz"
+	nameLoop1    = "loop, 1 worker"
+	nameLoop2    = "loop, 2 workers"
+	nameGzip6    = `psql \copy | gzip -6`
+	nameGzip1    = `psql \copy | gzip -1`
+	nameExcelize = "excelize StreamWriter"
+	nameDuckDB   = "DuckDB COPY to csv.gz"
 )
 
 // table is the orders and where they can be read.
@@ -78,7 +79,7 @@ func (t *table) whole(s sample) error {
 }
 
 func (t *table) excelize() line {
-	return line{Name: "excelize StreamWriter", Group: groupExcel, Note: "one process, several sheets", measure: func(ctx context.Context) (sample, error) {
+	return line{Name: nameExcelize, Group: groupExcel, Note: "one process, several sheets", measure: func(ctx context.Context) (sample, error) {
 		s, _, err := again(ctx, t.server, "excel", "1", t.dsn)
 		return s, errors.Join(err, t.whole(s))
 	}}
