@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"sealift/cmd/sealift/internal/disk"
 	"sealift/shared/definition"
@@ -155,18 +157,21 @@ func twice(manifests []Manifest) Faults {
 
 // Parse reads the definitions in one file's text.
 func Parse(file string, text []byte) ([]Manifest, Faults) {
+	// YAML takes every line end for the same. The parser counts one of two characters twice behind a comment and within quotes.
+	text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	// A field that is there twice is the reader's to tell, which knows what it is called.
 	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, Faults{syntax(file, err)}
+		return nil, Faults{syntax(file, text, err)}
 	}
+	lines := strings.Split(string(text), "\n")
 	var manifests []Manifest
 	var faults Faults
 	for _, document := range tree.Docs {
 		if document.Body == nil || document.Body.Type() == ast.NullType || document.Body.Type() == ast.CommentType {
 			continue
 		}
-		m, wrong := parse(file, document.Body)
+		m, wrong := parse(Manifest{File: file, places: map[string]Position{}, last: lastOf(document.Body, lines)}, document.Body)
 		if faults = append(faults, wrong...); len(wrong) == 0 {
 			manifests = append(manifests, m)
 		}
@@ -177,25 +182,43 @@ func Parse(file string, text []byte) ([]Manifest, Faults) {
 	return manifests, faults
 }
 
-func syntax(file string, err error) Fault {
+func syntax(file string, text []byte, err error) Fault {
 	fault := Fault{File: file, Detail: "is not YAML: " + err.Error()}
 	var located yaml.Error
 	if errors.As(err, &located) && located.GetToken() != nil {
 		at := located.GetToken().Position
 		fault.Position = Position{Line: at.Line, Column: at.Column}
+		if colon := located.GetToken().Next; colon != nil && colon.Type == token.MappingValueType && colon.Position.Line > at.Line {
+			// A field too far to the right is read as one text with the value in the line before, up to the field's colon.
+			line := strings.Split(string(text), "\n")[colon.Position.Line-1]
+			fault.Position = Position{Line: colon.Position.Line, Column: len(line) - len(strings.TrimLeft(line, " ")) + 1}
+		}
 		fault.Detail = "is not YAML that can be used: " + located.GetMessage() + "; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"
 	}
 	return fault
 }
 
-// parse checks one document: first its shape, then, as JSON, what it says. What has no usable shape is not judged again.
-func parse(file string, body ast.Node) (Manifest, Faults) {
-	m := Manifest{File: file, places: map[string]Position{}}
+// lastOf is the last line of a document that holds something.
+func lastOf(body ast.Node, lines []string) Position {
+	end := len(lines)
+	for t := body.GetToken(); t != nil; t = t.Next {
+		if t.Type == token.DocumentHeaderType || t.Type == token.DocumentEndType {
+			end = t.Position.Line - 1
+			break
+		}
+	}
+	for ; end > 1; end-- {
+		if line := strings.TrimSpace(lines[end-1]); line != "" && line[0] != '#' {
+			break
+		}
+	}
+	return Position{Line: end, Column: 1}
+}
+
+// parse checks one document, of which m knows the file and the last line: first its shape, then, as JSON, what it says. What has no usable shape is not judged again.
+func parse(m Manifest, body ast.Node) (Manifest, Faults) {
 	r := reader{manifest: &m}
 	value := r.value(body, "", reflect.TypeFor[definition.Definition](), 0)
-	for _, at := range m.places {
-		m.last = Position{Line: max(m.last.Line, at.Line), Column: 1}
-	}
 	// The reader makes nothing that can't be rendered as JSON.
 	m.Body, _ = json.Marshal(value)
 	d, err := definition.Decode(m.Body)

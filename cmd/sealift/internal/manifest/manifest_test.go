@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,6 +108,70 @@ func TestFaultsSayFileLineAndColumn(t *testing.T) {
 	}
 }
 
+func TestAFaultIsToldInItsOwnLine(t *testing.T) {
+	t.Parallel()
+	const broken = " is not YAML that can be used: mapping value is not allowed in this context; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"
+	cases := map[string]struct{ old, new, want string }{
+		"a value below its name":         {"      kind: int64", "      kind:\n        integer", `f.yaml:11:9: /source/key/1/kind is "integer", which has no order that a source and Sealift agree on`},
+		"a quoted value below its name":  {"      kind: int64", "      kind:\n        \"text\"", `f.yaml:11:9: /source/key/1/kind is "text", which has no order that a source and Sealift agree on`},
+		"an empty list below its name":   {"  key:\n    - {name: placed_at, kind: timestamp}\n    - name: id\n      kind: int64", "  key:\n    []", "f.yaml:8:5: /source/key is empty; name the columns of a unique order, business time first"},
+		"a list below its name":          {"  key:\n    - {name: placed_at, kind: timestamp}\n    - name: id\n      kind: int64\n", "", "f.yaml:2:1: /source/key is empty; name the columns of a unique order, business time first"},
+		"a field too far to the right":   {"  table: orders", "    table: orders", "f.yaml:4:5:" + broken},
+		"and in a list":                  {"      kind: int64", "          kind: int64", "f.yaml:10:11:" + broken},
+		"and behind a text of two lines": {"  connection: shop", "  connection: shop\n    and more\n    table: orders", "f.yaml:5:5:" + broken},
+		"a name that is empty":           {"  table: orders", "  : orders", "f.yaml:4:3:" + broken},
+		"a colon in a text":              {"  table: orders", "  table: a: b", "f.yaml:4:10:" + broken},
+		"what is missing below long text": {"columns:\n", "request_roles: []\ncolumn:\n", "f.yaml:17:1: /column is not a field; allowed are schema, name, title, lane, source, consistency, columns, formats, compressions, purposes, request_roles, require_idempotency_key, keep_formulas, invalid_utf8, long_text, unencodable, limits\n" +
+			"f.yaml:23:1: /columns is empty; list what may be exported"},
+	}
+	for name, c := range cases {
+		for ending, text := range map[string]string{
+			"\\n":    strings.Replace(good, c.old, c.new, 1),
+			"\\r\\n": strings.ReplaceAll(strings.Replace(good, c.old, c.new, 1), "\n", "\r\n"),
+		} {
+			if _, faults := manifest.Parse("f.yaml", []byte(text)); faults.Error() != c.want {
+				t.Errorf("%s, lines end in %s:\ngot  %s\nwant %s", name, ending, faults, c.want)
+			}
+		}
+	}
+}
+
+func TestLinesAreCountedAlikeHoweverTheyEnd(t *testing.T) {
+	t.Parallel()
+	text := strings.NewReplacer("name: orders", "# a note\nname: orders # another\n# and one", "promise: >-\n    Two lines\n    of it.", "promise: \"Two lines\n    of it.\"", "rows_max: 50", "row_max: 50").Replace(good)
+	want := "f.yaml:23:3: /limits/row_max is not a field; allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max"
+	for _, text := range []string{text, strings.ReplaceAll(text, "\n", "\r\n"), strings.ReplaceAll(text, "\n", "\r")} {
+		if _, faults := manifest.Parse("f.yaml", []byte(text)); faults.Error() != want {
+			t.Errorf("got  %s\nwant %s", faults, want)
+		}
+	}
+}
+
+func TestTheEndOfADefinitionIsItsLastLineThatHoldsSomething(t *testing.T) {
+	t.Parallel()
+	const want = "f.yaml:%d:1: /columns is empty; list what may be exported"
+	start, end := strings.Index(good, "columns:"), strings.Index(good, "limits:")
+	whole := good[:start] + good[end:]
+	cases := map[string]struct {
+		text string
+		line int
+	}{
+		"a field":                  {whole, 17},
+		"a value below its name":   {whole + "request_roles:\n  [a,\n  b]\n", 20},
+		"a text of several lines":  {whole + "title: >-\n  a\n  b\n", 20},
+		"what isn't a field":       {strings.Replace(whole, "rows_max", "row_max", 1), 17},
+		"blank lines and comments": {whole + "\n# a note\n\n", 17},
+		"another definition":       {whole + "title: >-\n  a\n\n---\n" + good, 19},
+		"the end of a definition":  {whole + "title:\n  a\n...\n", 19},
+	}
+	for name, c := range cases {
+		_, faults := manifest.Parse("f.yaml", []byte(c.text))
+		if !strings.Contains(faults.Error(), fmt.Sprintf(want, c.line)) {
+			t.Errorf("%s:\ngot  %s\nwant line %d", name, faults, c.line)
+		}
+	}
+}
+
 func TestAMissingBlockIsReportedAtTheEndOfTheDefinition(t *testing.T) {
 	t.Parallel()
 	start, end := strings.Index(good, "consistency:"), strings.Index(good, "columns:")
@@ -203,6 +268,7 @@ func TestFoldersAreReadInOrderAndNamesMustDiffer(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte("a: &x [*x]\n? {b}: c\n!!binary d: e\n<<: f"))
+	f.Add([]byte("a: b\r\r\n # c\r  d: e\r\n---\rf: g"))
 	f.Add([]byte("- 1\n- .inf\n- 0x1\n- |\n  x\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		found, faults := manifest.Parse("f.yaml", text)

@@ -86,13 +86,21 @@ func (r *reader) object(node ast.Node, values []*ast.MappingValueNode, pointer s
 	return object
 }
 
-// valuePlace is where a field's value stands, or its key when the value is on lines of its own.
+// valuePlace is where a field's value stands, or its key when the value is a mapping or list on lines of its own.
 func valuePlace(entry *ast.MappingValueNode) Position {
-	key, value := place(entry.Key), place(entry.Value)
-	if value.Line != key.Line {
-		return key
+	block := false
+	switch value := entry.Value.(type) {
+	case *ast.MappingNode:
+		block = !value.IsFlowStyle
+	case *ast.SequenceNode:
+		block = !value.IsFlowStyle
+	case *ast.MappingValueNode:
+		block = true
 	}
-	return value
+	if block {
+		return place(entry.Key)
+	}
+	return place(entry.Value)
 }
 
 func (r *reader) list(n *ast.SequenceNode, pointer string, want reflect.Type, depth int) any {
