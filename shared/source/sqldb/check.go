@@ -8,9 +8,10 @@ import (
 	"sealift/shared/row"
 )
 
+// missingTable refuses a table that isn't there, be it gone or never made.
 func missingTable(q *row.Query) error {
-	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s isn't there; restore it or apply a new version of the "+
-		"definition", q.Table)
+	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s isn't there; check how the definition spells its name and schema, "+
+		"and which database the connection leads to; if it was renamed or dropped, restore it or apply a new version of the definition", q.Table)
 }
 
 func missingColumns(q *row.Query, names []string) error {

@@ -65,3 +65,18 @@ func TestTheIndexThatAMessageAsksForIsTheOneThatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// Whether a table is gone or was never there can't be told, so the advice fits both.
+func TestATableThatIsNotThereMayBeMisspelt(t *testing.T) {
+	t.Parallel()
+	file, _ := sqliteFile(t)
+	for name, dsn := range map[string]string{"SQLite": file, "PostgreSQL": pgtest.Start(t).Schema(t), "MariaDB": mytest.Start(t).Schema(t)} {
+		src, q := open(t, dsn), valueQuery(row.String)
+		q.Table = "odrers"
+		want := "table odrers isn't there; check how the definition spells its name and schema, and which database the connection leads to; " +
+			"if it was renamed or dropped, restore it or apply a new version of the definition"
+		if err := src.Check(context.Background(), q); job.CodeOf(err) != "source_schema_changed" || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s:\ngot  %v\nwant %s", name, err, want)
+		}
+	}
+}
