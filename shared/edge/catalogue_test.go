@@ -29,3 +29,18 @@ func TestAUserSeesWhatMayBeAskedForAndNothingOfTheSource(t *testing.T) {
 		t.Errorf("a user is not told the choices: %s", shown)
 	}
 }
+
+func TestAListingOfDefinitionsSaysTheirTitles(t *testing.T) {
+	t.Parallel()
+	h := opened(t)
+	for name, who := range map[string]person{"a user": ana(), "an operator": operator()} {
+		listed := h.must(http.StatusOK, get(who, "/v1/definitions")(h))["definitions"].([]any)
+		if title := listed[0].(map[string]any)["title"]; len(listed) != 1 || title != "Orders" {
+			t.Errorf("%s is told the title %v, want Orders", name, title)
+		}
+	}
+	h.apply(h.reshaped(`"title": "Orders",`, ""))
+	if answer := get(ana(), "/v1/definitions")(h); answer.StatusCode != http.StatusOK || strings.Contains(answer.Body, "title") {
+		t.Errorf("a definition without a title is listed as %s", answer.Body)
+	}
+}

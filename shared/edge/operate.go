@@ -25,9 +25,10 @@ func OperateAPI(o pipeline.Operator, claims Claims, log *slog.Logger) API {
 
 type operateRoutes struct{ operator pipeline.Operator }
 
-// applied is a definition as the API shows it.
+// applied is a definition as the API shows it. Title is that of a listing, which doesn't have the definition itself.
 type applied struct {
 	Name       string          `json:"name"`
+	Title      string          `json:"title,omitempty"`
 	Version    int64           `json:"version"`
 	SHA256     string          `json:"sha256,omitempty"`
 	AppliedAt  string          `json:"applied_at"`
@@ -79,9 +80,23 @@ func (h operateRoutes) list(ctx context.Context, r request) (response, error) {
 	}
 	shown := make([]applied, 0, len(records))
 	for _, record := range records {
-		shown = append(shown, showDefinition(record))
+		item := showDefinition(record)
+		item.Title = titleOf(record)
+		shown = append(shown, item)
 	}
 	return response{status: http.StatusOK, body: page("definitions", shown, next)}, nil
+}
+
+// titleOf is the title in a definition or in what the caller sees of it; empty when there is none, and when the ledger holds
+// what can't be read, which doesn't hide the others of a listing.
+func titleOf(r job.DefinitionRecord) string {
+	var says struct {
+		Title string `json:"title"`
+	}
+	if json.Unmarshal([]byte(r.Body), &says) != nil {
+		return ""
+	}
+	return says.Title
 }
 
 // faultsOf lists every fault of a refused definition.

@@ -179,15 +179,21 @@ func TestDefinitionsAreAppliedOnceAndShown(t *testing.T) {
 	if got := ops.ok("definitions", "apply", "testdata"); !strings.Contains(got.stdout, "orders  1        unchanged") {
 		t.Errorf("again: %s", got.stdout)
 	}
-	changed := strings.Replace(string(read(t, "testdata/orders.yaml")), "rows_max: 5000", "rows_max: 6000", 1)
+	changed := strings.NewReplacer("rows_max: 5000", "rows_max: 6000", "name: orders\n", "name: orders\ntitle: All orders\n").Replace(string(read(t, "testdata/orders.yaml")))
 	if err := os.WriteFile(s.path("orders.yaml"), []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := ops.ok("definitions", "apply", s.path("orders.yaml")); !strings.Contains(got.stdout, "orders  2        applied") {
 		t.Errorf("changed: %s", got.stdout)
 	}
-	if got := ops.ok("definitions", "list"); !strings.Contains(got.stdout, "orders  2  ") {
-		t.Errorf("list: %s", got.stdout)
+	for _, who := range []caller{ops, s.as("ana")} {
+		got := who.ok("definitions", "list")
+		if lines := strings.Split(got.stdout, "\n"); !strings.HasSuffix(lines[0], "  TITLE") || !strings.HasPrefix(lines[1], "orders  2  ") || !strings.HasSuffix(lines[1], "  All orders") {
+			t.Errorf("list: %s", got.stdout)
+		}
+		if got := who.ok("definitions", "list", "--json"); !strings.Contains(got.stdout, `"title":"All orders"`) {
+			t.Errorf("list --json: %s", got.stdout)
+		}
 	}
 	if got := ops.ok("definitions", "show", "orders", "--version", "1"); !strings.Contains(got.stdout, "rows at most       5,000 rows\n") {
 		t.Errorf("show: %s", got.stdout)
