@@ -40,7 +40,7 @@ func Start[C any](build func(cfg C, cloud aws.Config, log *slog.Logger) (any, er
 	// A process that is told to end stops its work, which then gives its lease back at once.
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	cloud, err := config.LoadDefaultConfig(ctx)
+	cloud, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(newClient()))
 	if err != nil {
 		log.Error("the cloud's configuration can't be read", "error", err.Error())
 		os.Exit(1)
