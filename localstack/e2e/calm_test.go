@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -41,6 +43,14 @@ func (w *world) figures(t *testing.T) map[string]figure {
 		figures[f.Name[len(stack)+1:]] = f
 	}
 	return figures
+}
+
+// warnings are what the functions have logged beyond the ordinary, those of their libraries among them.
+func (w *world) warnings(t *testing.T) []string {
+	t.Helper()
+	log, err := os.ReadFile(w.log)
+	ok(t, err)
+	return regexp.MustCompile(`(?m)^.*(?:"level":"(?:WARN|ERROR)"| (?:WARN|ERROR) |panic:).*$`).FindAllString(string(log), -1)
 }
 
 type figure struct {

@@ -167,5 +167,8 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 			t.Errorf("%d processes have written shards, want at most %d and several if possible", n, workers)
 		}
 		linearizable(t, w.balance(t, tenant))
+		if warned := w.warnings(t); len(warned) > 0 {
+			t.Errorf("%d workers: undisturbed exports have warned: %s", workers, strings.Join(warned, "\n"))
+		}
 	}
 }
