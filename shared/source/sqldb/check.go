@@ -14,23 +14,67 @@ func missingTable(q *row.Query) error {
 		"and which database the connection leads to; if it was renamed or dropped, restore it or apply a new version of the definition", q.Table)
 }
 
-func missingColumns(q *row.Query, names []string) error {
-	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s has no %s; restore it or apply a new version of the "+
-		"definition", q.Table, columnsNamed(names))
+// otherTable refuses a table that isn't there where others are whose names have the same letters, some of them capital.
+func otherTable(q *row.Query, alike []string) error {
+	verb := "is"
+	if len(alike) > 1 {
+		verb = "are"
+	}
+	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s isn't there, but %s %s; capital letters count: write the name as the "+
+		"database has it in a new version of the definition", q.Table, strings.Join(alike, " and "), verb)
 }
 
-// columnsNamed names columns for people, each once: one may be exported, filtered and part of the key.
+// missingColumns refuses columns that the table doesn't have. own are the names of those that it has, in order, in a
+// database where capital letters count.
+func missingColumns(q *row.Query, names, own []string) error {
+	var list []string
+	respelt := 0
+	for _, name := range distinct(names) {
+		var alike []string
+		for _, other := range own {
+			if strings.EqualFold(name, other) {
+				alike = append(alike, other)
+			}
+		}
+		if len(alike) > 0 {
+			respelt++
+			name += " (it has " + strings.Join(alike, " and ") + ")"
+		}
+		list = append(list, name)
+	}
+	advice := "check how the definition spells it; if it was renamed or dropped, restore it or apply a new version of the definition"
+	switch {
+	case respelt == 1:
+		advice = "capital letters count: write the name as the table has it in a new version of the definition"
+	case respelt > 1:
+		advice = "capital letters count: write the names as the table has them in a new version of the definition"
+	case len(list) > 1:
+		advice = "check how the definition spells them; if they were renamed or dropped, restore them or apply a new version of the definition"
+	}
+	if respelt > 0 && respelt < len(list) {
+		advice += ", and check, restore or leave out the rest"
+	}
+	return job.Errorf(job.Permanent, codeSchemaChanged, "table %s has no %s; %s", q.Table, columnsNamed(list), advice)
+}
+
+// columnsNamed names columns for people, each once.
 func columnsNamed(names []string) string {
+	list := distinct(names)
+	if len(list) > 1 {
+		return "columns " + strings.Join(list, ", ")
+	}
+	return "column " + strings.Join(list, "")
+}
+
+// distinct has each name once: one column may be exported, filtered and part of the key.
+func distinct(names []string) []string {
 	var list []string
 	for _, name := range names {
 		if !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
-	if len(list) > 1 {
-		return "columns " + strings.Join(list, ", ")
-	}
-	return "column " + strings.Join(list, "")
+	return list
 }
 
 // mistyped refuses a column whose type can't give its kind.

@@ -17,6 +17,8 @@ type mysqlTable struct {
 	index string
 	// unique says that an index lets no two rows of a tenant have keys that compare equal.
 	unique bool
+	// alike are relations whose names differ from that of one that isn't there in capital letters alone.
+	alike []string
 }
 
 type mysqlColumn struct {
@@ -56,7 +58,12 @@ func (s *mysqlSource) describe(ctx context.Context, q *row.Query) (*mysqlTable, 
 			nullable:  values["is_nullable"] != "NO", granted: strings.Contains(values["privileges"], "select"),
 			position: values["ordinal_position"], collation: values["collation_name"],
 		}
-	}); err != nil || len(t.columns) == 0 {
+	}); err != nil {
+		return nil, err
+	}
+	if len(t.columns) == 0 {
+		var err error
+		t.alike, err = s.alike(ctx, q)
 		return t, err
 	}
 	innoDB := false
@@ -72,6 +79,29 @@ func (s *mysqlSource) describe(ctx context.Context, q *row.Query) (*mysqlTable, 
 	}
 	t.choose(q, indexes, innoDB)
 	return t, nil
+}
+
+// alike finds the relations that a table that isn't there may be meant for: where files' names have capital letters, those
+// of tables and databases have them too.
+func (s *mysqlSource) alike(ctx context.Context, q *row.Query) ([]string, error) {
+	schema, table, qualified := strings.Cut(q.Table, ".")
+	st := statement{text: "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND " +
+		"LOWER(TABLE_NAME) = LOWER(\x001\x00) ORDER BY 1, 2 LIMIT 5", args: []arg{textLiteral(schema)}}
+	if qualified {
+		st = statement{text: "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE LOWER(TABLE_SCHEMA) = LOWER(\x001\x00) AND " +
+			"LOWER(TABLE_NAME) = LOWER(\x002\x00) ORDER BY 1, 2 LIMIT 5", args: []arg{textLiteral(schema), textLiteral(table)}}
+	}
+	var found []string
+	err := s.names(ctx, q, st, func(values map[string]string) {
+		other := values["table_name"]
+		if qualified {
+			other = values["table_schema"] + "." + other
+		}
+		if other != q.Table {
+			found = append(found, other)
+		}
+	})
+	return found, err
 }
 
 // mysqlIndex is one B-tree.
@@ -188,6 +218,9 @@ func (s *mysqlSource) Check(ctx context.Context, q row.Query) error {
 
 // check compares the query with the catalogue.
 func (t *mysqlTable) check(q *row.Query) error {
+	if len(t.alike) > 0 {
+		return otherTable(q, t.alike)
+	}
 	if len(t.columns) == 0 {
 		return missingTable(q)
 	}
@@ -202,7 +235,7 @@ func (t *mysqlTable) check(q *row.Query) error {
 		}
 	}
 	if len(missing) > 0 {
-		return missingColumns(q, missing)
+		return missingColumns(q, missing, nil)
 	}
 	if len(denied) > 0 {
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s of table %s; grant it SELECT on the "+

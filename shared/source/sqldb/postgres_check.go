@@ -2,7 +2,10 @@ package sqldb
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"sealift/shared/job"
 	"sealift/shared/row"
@@ -19,6 +22,8 @@ type postgresTable struct {
 	types   map[uint32]postgresType
 	// indexes are the first two columns of every whole, valid B-tree.
 	indexes [][2]string
+	// alike are relations whose names differ from that of one that isn't there in capital letters alone.
+	alike []string
 }
 
 type postgresColumn struct {
@@ -58,6 +63,14 @@ CROSS JOIN LATERAL (
 ) AS b
 LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 WHERE c.oid = to_regclass($1)`
+
+// alikeCatalogue finds relations by schema, ” for what the session's search path shows, and name, whatever their capital letters.
+const alikeCatalogue = `SELECT n.nspname, c.relname
+FROM pg_class AS c
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE lower(c.relname) = lower($2::text) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+	AND CASE WHEN $1::text = '' THEN pg_table_is_visible(c.oid) ELSE lower(n.nspname) = lower($1::text) END
+ORDER BY 1, 2 LIMIT 5`
 
 const indexCatalogue = `SELECT a.attname, coalesce(e.attname, '')
 FROM pg_index AS i
@@ -111,6 +124,9 @@ func (s *postgresSource) checkNulls(ctx context.Context, q *row.Query) error {
 
 // check compares the query with the catalogue.
 func (t *postgresTable) check(q *row.Query) error {
+	if len(t.alike) > 0 {
+		return otherTable(q, t.alike)
+	}
 	if len(t.columns) == 0 {
 		return missingTable(q)
 	}
@@ -125,7 +141,7 @@ func (t *postgresTable) check(q *row.Query) error {
 		}
 	}
 	if len(missing) > 0 {
-		return missingColumns(q, missing)
+		return missingColumns(q, missing, slices.Sorted(maps.Keys(t.columns)))
 	}
 	if len(denied) > 0 {
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s of table %s; grant it SELECT on the "+
@@ -171,7 +187,11 @@ func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresT
 		}
 		return nil
 	})
-	if err != nil || len(t.columns) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	if len(t.columns) == 0 {
+		t.alike, err = s.alike(ctx, q)
 		return t, err
 	}
 	err = s.query(ctx, q, statement{text: indexCatalogue, args: args}, func(values [][]byte) error {
@@ -179,4 +199,24 @@ func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresT
 		return nil
 	})
 	return t, err
+}
+
+// alike finds the relations that a table that isn't there may be meant for.
+func (s *postgresSource) alike(ctx context.Context, q *row.Query) ([]string, error) {
+	schema, name, qualified := strings.Cut(q.Table, ".")
+	if !qualified {
+		schema, name = "", q.Table
+	}
+	var found []string
+	err := s.query(ctx, q, statement{text: alikeCatalogue, args: []arg{{text: schema}, {text: name}}}, func(values [][]byte) error {
+		other := string(values[1])
+		if qualified {
+			other = string(values[0]) + "." + other
+		}
+		if other != q.Table {
+			found = append(found, other)
+		}
+		return nil
+	})
+	return found, err
 }

@@ -80,3 +80,55 @@ func TestATableThatIsNotThereMayBeMisspelt(t *testing.T) {
 		}
 	}
 }
+
+// A name in other letters than the database's own is told in the database's own, wherever that makes a difference.
+func TestANameInOtherLettersIsToldAsTheDatabaseHasIt(t *testing.T) {
+	t.Parallel()
+	file, exec := sqliteFile(t)
+	postgres, mysql := pgtest.Start(t).Schema(t), mytest.Start(t).Schema(t)
+	_, database, _ := strings.Cut(mysql[strings.Index(mysql, "://")+3:], "/")
+	database, _, _ = strings.Cut(database, "?")
+	const create = "CREATE TABLE orders (tenant varchar(20) NOT NULL, placed_at timestamp NOT NULL, id bigint NOT NULL, note varchar(20))"
+	const index = "CREATE UNIQUE INDEX orders_key ON orders (tenant, placed_at, id)"
+	exec(t, create, index)
+	mytest.Exec(t, mysql, create, index)
+	pgtest.Exec(t, postgres, strings.Replace(create, "note", `"Note"`, 1), index, "CREATE TABLE twice (tenant text, \"Id\" bigint, \"ID\" bigint)",
+		"CREATE SCHEMA \"Shop\"", "CREATE TABLE \"Shop\".\"Orders\" (tenant text)")
+	const one = "; capital letters count: write the name as the table has it in a new version of the definition"
+	const two = "; capital letters count: write the names as the table has them in a new version of the definition"
+	const table = "; capital letters count: write the name as the database has it in a new version of the definition"
+	for name, c := range map[string]struct {
+		dsn, table, tenant, time, id, note string
+		want                               string
+	}{
+		"PostgreSQL, as it is":               {postgres, "orders", "tenant", "placed_at", "id", "Note", ""},
+		"PostgreSQL, the time":               {postgres, "orders", "tenant", "Placed_At", "id", "Note", "table orders has no column Placed_At (it has placed_at)" + one},
+		"PostgreSQL, the tenant":             {postgres, "orders", "TENANT", "placed_at", "id", "Note", "table orders has no column TENANT (it has tenant)" + one},
+		"PostgreSQL, the key":                {postgres, "orders", "tenant", "placed_at", "Id", "Note", "table orders has no column Id (it has id)" + one},
+		"PostgreSQL, a column":               {postgres, "orders", "tenant", "placed_at", "id", "note", "table orders has no column note (it has Note)" + one},
+		"PostgreSQL, two":                    {postgres, "orders", "Tenant", "Placed_at", "id", "Note", "table orders has no columns Tenant (it has tenant), Placed_at (it has placed_at)" + two},
+		"PostgreSQL, one and one that isn't": {postgres, "orders", "Tenant", "placed", "id", "Note", "table orders has no columns Tenant (it has tenant), placed; capital letters count: write the name as the table has it in a new version of the definition, and check, restore or leave out the rest"},
+		"PostgreSQL, one of two":             {postgres, "twice", "tenant", "Id", "id", "ID", "table twice has no column id (it has ID and Id)" + one},
+		"PostgreSQL, the table":              {postgres, "ORDERS", "tenant", "placed_at", "id", "Note", "table ORDERS isn't there, but orders is" + table},
+		"PostgreSQL, the schema and table":   {postgres, "shop.orders", "tenant", "placed_at", "id", "Note", "table shop.orders isn't there, but Shop.Orders is" + table},
+		"MariaDB, columns":                   {mysql, "orders", "Tenant", "Placed_At", "ID", "NOTE", ""},
+		"MariaDB, the table":                 {mysql, "Orders", "tenant", "placed_at", "id", "note", "table Orders isn't there, but orders is" + table},
+		"MariaDB, the table of a database":   {mysql, database + ".ORDERS", "tenant", "placed_at", "id", "note", "table " + database + ".ORDERS isn't there, but " + database + ".orders is" + table},
+		"PostgreSQL, a column that isn't":    {postgres, "orders", "tenant", "placed", "id", "Note", "table orders has no column placed; check how the definition spells it; if it was renamed or dropped, restore it or apply a new version of the definition"},
+		"MariaDB, columns that aren't":       {mysql, "orders", "tenants", "placed", "id", "note", "table orders has no columns tenants, placed; check how the definition spells them; if they were renamed or dropped, restore them or apply a new version of the definition"},
+		"SQLite, all":                        {file, "ORDERS", "Tenant", "Placed_At", "ID", "NOTE", ""},
+	} {
+		src, q := open(t, c.dsn), valueQuery(row.String)
+		kind := row.DateTime
+		if c.dsn == mysql {
+			kind = row.Timestamp
+		}
+		q.Table, q.TenantColumn.Source, q.Columns[0].Source = c.table, c.tenant, c.note
+		q.TimeColumn, q.Since, q.Until = row.Column{Source: c.time, Kind: kind, Scale: -1}, "", ""
+		q.Key = []row.Column{q.TimeColumn, {Source: c.id, Kind: row.Int64, Scale: -1}}
+		err := src.Check(context.Background(), q)
+		if c.want == "" && err != nil || c.want != "" && (job.CodeOf(err) != "source_schema_changed" || !strings.HasSuffix(err.Error(), ": "+c.want)) {
+			t.Errorf("%s:\ngot  %v\nwant %s", name, err, c.want)
+		}
+	}
+}

@@ -102,7 +102,7 @@ func (t *sqliteTable) check(q *row.Query) error {
 		}
 	}
 	if len(missing) > 0 {
-		return missingColumns(q, missing)
+		return missingColumns(q, missing, nil)
 	}
 	if t.view {
 		return nil
