@@ -215,7 +215,8 @@ func lastOf(body ast.Node, lines []string) Position {
 	return Position{Line: end, Column: 1}
 }
 
-// parse checks one document, of which m knows the file and the last line: first its shape, then, as JSON, what it says. What has no usable shape is not judged again.
+// parse checks one document, of which m knows the file and the last line: first its shape, then, as JSON, what it says.
+// What has no usable shape is not judged again.
 func parse(m Manifest, body ast.Node) (Manifest, Faults) {
 	r := reader{manifest: &m}
 	value := r.value(body, "", reflect.TypeFor[definition.Definition](), 0)
