@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -239,8 +240,8 @@ func (f *freezer) span(s *Snapshot) error {
 		return refuse("span_empty", "/span", "/span/from (%s) is not before /span/to (%s)", f.request.Span.From, f.request.Span.To)
 	}
 	if most := time.Duration(f.definition.Limits.SpanDaysMax) * 24 * time.Hour; to.Sub(from) > most {
-		return refuse("span_too_wide", "/span", "/span covers %.1f days; definition %s allows %d: ask for several shorter spans",
-			float64(to.Unix()-from.Unix())/(24*60*60), f.definition.Name, f.definition.Limits.SpanDaysMax)
+		return refuse("span_too_wide", "/span", "/span covers %s days; definition %s allows %d: ask for several shorter spans",
+			daysBetween(from, to), f.definition.Name, f.definition.Limits.SpanDaysMax)
 	}
 	s.AsOf = asOf.Format("2006-01-02T15:04:05.999999999Z07:00")
 	if asOf.Before(to) {
@@ -259,6 +260,17 @@ func (f *freezer) span(s *Snapshot) error {
 		return refuse("span_empty", "/span", "/span is from %s until %s on the clocks of zone %s, where the hour is set back; give ends outside of that hour", s.Since, s.Until, f.location)
 	}
 	return nil
+}
+
+// daysBetween is how many days lie between two times, in tenths where they aren't whole ones and rounded up, so that a span
+// never seems to have as many days as it may. It isn't taken from a Duration, which holds 292 years at most.
+func daysBetween(from, to time.Time) string {
+	const tenth = 24 * 60 * 60 / 10
+	seconds := to.Unix() - from.Unix()
+	if to.Nanosecond() > from.Nanosecond() {
+		seconds++
+	}
+	return strconv.FormatFloat(float64((seconds+tenth-1)/tenth)/10, 'f', -1, 64)
 }
 
 // afterCutoff refuses a span that begins at the cutoff or later, wherever the cutoff comes from.

@@ -130,7 +130,7 @@ func TestARefusalNamesFlags(t *testing.T) {
 		"purpose": {ask.Refusal{"purpose-missing", "/purpose", "/purpose is missing; say what the export is for"}, "--purpose is missing; say what the export is for"},
 		"from": {ask.Refusal{"span-missing", "/span/from", `/span/from is missing; give the business time, as in "2026-01-01T00:00:00Z"`},
 			`--from is missing; give the business time, as in "2026-01-01T00:00:00Z"; a day such as 2026-01-31 is allowed too, and is its midnight in --zone`},
-		"the span as a whole": {ask.Refusal{"span-too-wide", "/span", "/span covers 400.0 days; definition orders allows 31"}, "the time between --from and --to covers 400.0 days; definition orders allows 31"},
+		"the span as a whole": {ask.Refusal{"span-too-wide", "/span", "/span covers 400 days; definition orders allows 31"}, "the time between --from and --to covers 400 days; definition orders allows 31"},
 		"a cutoff that was given": {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before the cutoff, /as_of (a)"},
 			"--from (b) is not before the cutoff, --as-of (a)\nwithout --to the span ends at the cutoff: --as-of, or else now"},
 		"compression": {ask.Refusal{"format-not-allowed", "/format/compression", `/format/compression is "xz"`}, `--compression is "xz"`},
