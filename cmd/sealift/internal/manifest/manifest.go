@@ -157,6 +157,13 @@ func twice(manifests []Manifest) Faults {
 
 // Parse reads the definitions in one file's text.
 func Parse(file string, text []byte) ([]Manifest, Faults) {
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(text, []byte(mark)) {
+			return nil, Faults{{File: file, Detail: "is UTF-16; save it as UTF-8"}}
+		}
+	}
+	// The parser takes the mark that some editors put in front of UTF-8 for a part of the first name.
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	// YAML takes every line end for the same. The parser counts one of two characters twice behind a comment and within quotes.
 	text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	// A field that is there twice is the reader's to tell, which knows what it is called.

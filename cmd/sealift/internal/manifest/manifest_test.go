@@ -147,6 +147,19 @@ func TestLinesAreCountedAlikeHoweverTheyEnd(t *testing.T) {
 	}
 }
 
+func TestAByteOrderMarkIsNoPartOfADefinition(t *testing.T) {
+	t.Parallel()
+	if found, faults := manifest.Parse("f.yaml", []byte("\ufeff"+good)); len(faults) > 0 || len(found) != 1 || found[0].Name != "orders" {
+		t.Errorf("with the mark of UTF-8: %v, %v", found, faults)
+	}
+	const want = "f.yaml: is UTF-16; save it as UTF-8"
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		if _, faults := manifest.Parse("f.yaml", []byte(mark+"n\x00a\x00")); faults.Error() != want {
+			t.Errorf("with the mark %x: got %s, want %s", mark, faults, want)
+		}
+	}
+}
+
 func TestTheEndOfADefinitionIsItsLastLineThatHoldsSomething(t *testing.T) {
 	t.Parallel()
 	const want = "f.yaml:%d:1: /columns is empty; list what may be exported"
