@@ -27,10 +27,11 @@ type lowWaterConn struct {
 }
 
 const (
-	// waterBytes is a fraction of what a connection's buffer holds, so that the peer needn't stop.
-	waterBytes = 64 << 10
+	// waterBytes is much more than a peer sends at a time. The system makes the connection's buffer twice as large at least,
+	// and wakes the reader before it is full, so that the peer needn't stop.
+	waterBytes = 256 << 10
 	// waterTime is what can be lost where less comes than was expected; a reader that wakes as seldom costs nothing.
-	waterTime = 4 * time.Millisecond
+	waterTime = 8 * time.Millisecond
 )
 
 // lowWater lets a connection gather, when it is one that can.

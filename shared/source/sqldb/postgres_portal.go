@@ -74,8 +74,8 @@ type portalRun struct {
 	reader   *postgresReader
 	// rowBytes is the mean size of a row that was seen; 0 when none was.
 	rowBytes int
-	// asked and got count the rows of the current chunk; from row hurried on less may be left to come than is worth
-	// gathering.
+	// asked and got count the rows of the current chunk. The reader gathers from its first row on, so that a chunk without
+	// one isn't waited for, up to row hurried, behind which less may be left to come than is worth it.
 	asked, got, hurried int
 	// finished says that the reader wants no more rows; failure is the first error.
 	finished bool
@@ -111,8 +111,11 @@ func (p *portalRun) run(st statement) error {
 // execute asks for the next chunk.
 func (p *portalRun) execute() {
 	p.got = 0
-	p.hurried = p.asked - 2*waterBytes/max(1, p.rowBytes)
-	p.water.gather(p.rowBytes > 0 && p.hurried > 0)
+	p.hurried = 0
+	if p.rowBytes > 0 {
+		p.hurried = p.asked - 2*waterBytes/p.rowBytes
+	}
+	p.water.gather(false)
 	p.frontend.SendExecute(&pgproto3.Execute{MaxRows: uint32(p.asked)})
 	p.frontend.Send(&pgproto3.Flush{})
 }
@@ -180,8 +183,8 @@ func (p *portalRun) row(body []byte) error {
 	if p.phase != flowing {
 		return errOutOfOrder
 	}
-	if p.got++; p.got == p.hurried {
-		p.water.gather(false)
+	if p.got++; p.got == 1 || p.got == p.hurried {
+		p.water.gather(p.got < p.hurried)
 	}
 	if p.finished {
 		if len(body)*(p.asked-p.got) > 4*p.reader.limit.Bytes {
