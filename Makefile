@@ -58,9 +58,9 @@ test-aws-moto: ## The same against moto, an emulator of other authors; localstac
 	@infra/setup.sh crosscheck
 	@localstack/awstest/moto.sh
 
-bench: build ## Measure exports beside other tools on N=2000000 rows, and draw bench/bench.svg; takes half an hour, ARGS=… are bench's options.
+bench: build ## Measure exports beside other tools on N=5000000 rows, and draw bench/bench.svg; takes half an hour, ARGS=… are bench's options.
 	@infra/setup.sh bench
-	@cd bench && go run . -rows $(or $(N),2000000) -picture bench.svg $(ARGS)
+	@cd bench && go run . -rows $(or $(N),5000000) -picture bench.svg $(ARGS)
 
 bench-localstack: build ## Measure the embedded cloud's speed and size.
 	@cd localstack && go run ./bench

@@ -47,6 +47,7 @@ type export struct {
 	ID      string `json:"id"`
 	State   string `json:"state"`
 	Shards  int64  `json:"shards"`
+	Written int64  `json:"rows_written"`
 	Failure *struct {
 		Code   string `json:"code"`
 		Detail string `json:"detail"`
@@ -121,7 +122,16 @@ func (t *table) export(ctx context.Context, root string, f form, workers int) (o
 	if err != nil {
 		return out, err
 	}
-	done, err := s.run(ctx, yearEnd, f, exportPoll)
+	e, err := s.create(ctx, yearEnd, f)
+	if err != nil {
+		return out, err
+	}
+	done, err := s.wait(ctx, e.ID, func(e export) time.Duration {
+		if e.Written*10 >= t.rows*9 {
+			return lastPoll
+		}
+		return exportPoll
+	})
 	if err != nil {
 		return out, err
 	}
@@ -148,19 +158,13 @@ func (t *table) export(ctx context.Context, root string, f form, workers int) (o
 }
 
 const (
+	// exportPoll is how often is looked whether the file is sealed, lastPoll how often when the last shards are being written: what passes between the
+	// seal and the look is nobody's work.
 	exportPoll = 200 * time.Millisecond
+	lastPoll   = 50 * time.Millisecond
 	// exportWait bounds one export.
 	exportWait = 30 * time.Minute
 )
-
-// run asks for the orders up to a time and waits for the file.
-func (s *stack) run(ctx context.Context, to string, f form, poll time.Duration) (export, error) {
-	e, err := s.create(ctx, to, f)
-	if err != nil {
-		return e, err
-	}
-	return s.wait(ctx, e.ID, poll)
-}
 
 func (s *stack) create(ctx context.Context, to string, f form) (e export, err error) {
 	return e, s.ask(ctx, http.MethodPost, "/v1/exports", http.StatusAccepted, map[string]any{
@@ -169,7 +173,8 @@ func (s *stack) create(ctx context.Context, to string, f form) (e export, err er
 	}, &e)
 }
 
-func (s *stack) wait(ctx context.Context, id string, poll time.Duration) (export, error) {
+// wait waits for the file; poll says when to look again.
+func (s *stack) wait(ctx context.Context, id string, poll func(export) time.Duration) (export, error) {
 	ctx, cancel := context.WithTimeout(ctx, exportWait)
 	defer cancel()
 	for {
@@ -186,7 +191,7 @@ func (s *stack) wait(ctx context.Context, id string, poll time.Duration) (export
 		select {
 		case <-ctx.Done():
 			return e, ctx.Err()
-		case <-time.After(poll):
+		case <-time.After(poll(e)):
 		}
 	}
 }

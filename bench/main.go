@@ -69,7 +69,7 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func parse(args []string, stderr io.Writer) (opt options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.IntVar(&opt.rows, "rows", 2_000_000, "`number` of rows in the table")
+	flags.IntVar(&opt.rows, "rows", 5_000_000, "`number` of rows in the table")
 	flags.IntVar(&opt.rounds, "rounds", 3, "how many `times` every line is measured, in turns")
 	flags.IntVar(&opt.asks, "asks", 50, "`number` of small exports, 0 for none")
 	flags.StringVar(&opt.root, "root", "..", "`folder` of the checkout, with what make build makes")

@@ -68,7 +68,7 @@ func (s *stack) smallExport(ctx context.Context, to string, f form) (asked, down
 		return 0, 0, err
 	}
 	asked = since()
-	if e, err = s.wait(ctx, e.ID, smallPoll); err != nil {
+	if e, err = s.wait(ctx, e.ID, func(export) time.Duration { return smallPoll }); err != nil {
 		return 0, 0, err
 	}
 	var link struct {
