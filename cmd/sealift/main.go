@@ -10,7 +10,7 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
-	_ "time/tzdata" // days begin at midnight of a zone also where the machine has no zone files
+	_ "time/tzdata" // days begin as in their zone also where the machine has no zone files
 
 	"golang.org/x/term"
 

@@ -292,11 +292,9 @@ func (f *freezer) wholeDays() error {
 		if err != nil {
 			return err
 		}
-		local := instant.In(f.location)
-		day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, f.location)
-		if !day.Equal(instant) {
-			return refuse("span_within_day", end.field, "%s is %s, within a day of zone %s; definition %s knows days only: give midnight, as in %q",
-				end.field, job.Clip(end.text), f.location, f.definition.Name, day.Format(time.RFC3339))
+		if day, _ := DayStart(instant.In(f.location), f.location); !day.Equal(instant) {
+			return refuse("span_within_day", end.field, "%s is %s, within a day of zone %s; definition %s knows days only: give the beginning of a day, as in %q",
+				end.field, job.Clip(end.text), f.location, f.definition.Name, InstantText(day))
 		}
 	}
 	return nil

@@ -180,7 +180,12 @@ func formatTime(kind row.Kind, at time.Time, zone *time.Location) string {
 	case row.Date:
 		return at.In(zone).Format(time.DateOnly)
 	case row.DateTime:
-		return at.In(zone).Format("2006-01-02T15:04:05.999999999")
+		local := at.In(zone)
+		if startsDay(local) {
+			// A column without zone may hold a midnight that the zone's clocks left out, and it is of the day too.
+			return local.Format(time.DateOnly) + "T00:00:00"
+		}
+		return local.Format("2006-01-02T15:04:05.999999999")
 	case row.Timestamp, row.String, row.Int64, row.Decimal, row.Float64, row.Bool, row.JSON, row.Bytes:
 	}
 	return at.UTC().Format("2006-01-02T15:04:05.999999999Z07:00")

@@ -87,14 +87,15 @@ func delimiter(text string) string {
 	return text
 }
 
-// instant lets a day stand for its midnight in the zone; a time is sent as it is.
+// instant lets a day stand for its beginning in the zone; a time is sent as it is.
 func instant(flag, text, zone string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	if !isDay(text) {
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
 		if _, err := time.Parse(time.RFC3339, text); err != nil {
-			return "", fmt.Errorf("%s is %q; give a day, as in 2026-01-31 (its midnight in --zone, UTC when not given), or a time with its offset, as in 2026-01-31T09:30:00+08:00", flag, text)
+			return "", fmt.Errorf("%s is %q; give a day, as in 2026-01-31 (its beginning in --zone, UTC when not given), or a time with its offset, as in 2026-01-31T09:30:00+08:00", flag, text)
 		}
 		return text, nil
 	}
@@ -105,14 +106,9 @@ func instant(flag, text, zone string) (string, error) {
 	if err != nil || zone == "Local" {
 		return "", fmt.Errorf("%s is a day, but the zone %q in which it begins is unknown; give --zone as in Asia/Shanghai, or a time with its offset", flag, zone)
 	}
-	day, err := time.ParseInLocation(time.DateOnly, text, location)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", flag, err)
+	start, exists := snapshot.DayStart(day, location)
+	if !exists {
+		return "", fmt.Errorf("%s is %s, a day that the clocks of %s left out; give %s, which came in its place", flag, text, zone, day.AddDate(0, 0, 1).Format(time.DateOnly))
 	}
-	return day.Format(time.RFC3339), nil
-}
-
-func isDay(text string) bool {
-	_, err := time.Parse(time.DateOnly, text)
-	return err == nil
+	return snapshot.InstantText(start), nil
 }

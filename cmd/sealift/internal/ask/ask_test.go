@@ -99,6 +99,31 @@ func TestWordsBecomeARequest(t *testing.T) {
 	}
 }
 
+func TestADayIsSentAsItsFirstInstantInTheZone(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ zone, day, want string }{
+		{"", "2026-03-08", "2026-03-08T00:00:00Z"},
+		{"America/Havana", "2026-03-08", "2026-03-08T01:00:00-04:00"},
+		{"America/Havana", "2026-03-09", "2026-03-09T00:00:00-04:00"},
+		{"America/Havana", "2026-11-01", "2026-11-01T00:00:00-04:00"},
+		{"America/Santiago", "2026-09-06", "2026-09-06T01:00:00-03:00"},
+		{"Africa/Cairo", "2026-04-24", "2026-04-24T01:00:00+03:00"},
+		{"Pacific/Apia", "2011-12-31", "2011-12-31T00:00:00+14:00"},
+		{"Africa/Monrovia", "1970-05-01", "1970-05-01T00:44:30Z"},
+	}
+	for _, c := range cases {
+		text, err := ask.Words{Definition: "o", From: c.day, To: c.day, AsOf: c.day, Zone: c.zone}.Request()
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		got, err := snapshot.Decode(text)
+		if err != nil || got.Span != (snapshot.Span{From: c.want, To: c.want}) || got.AsOf != c.want {
+			t.Errorf("%+v: %s, %v", c, text, err)
+		}
+	}
+}
+
 func TestWordsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -112,6 +137,8 @@ func TestWordsThatAreRefused(t *testing.T) {
 		"no such day":            {ask.Words{Definition: "o", To: "2026-02-30"}, `--to is "2026-02-30"; give a day`},
 		"a time without offset":  {ask.Words{Definition: "o", AsOf: "2026-02-03T10:00:00"}, "or a time with its offset, as in 2026-01-31T09:30:00+08:00"},
 		"unknown zone":           {ask.Words{Definition: "o", From: "2026-02-03", Zone: "Mars/Base"}, `the zone "Mars/Base"`},
+		"a day that was left out": {ask.Words{Definition: "o", From: "2011-12-30", Zone: "Pacific/Apia"},
+			"--from is 2011-12-30, a day that the clocks of Pacific/Apia left out; give 2011-12-31, which came in its place"},
 	}
 	for name, c := range cases {
 		if _, err := c.words.Request(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -129,7 +156,7 @@ func TestARefusalNamesFlags(t *testing.T) {
 	}{
 		"purpose": {ask.Refusal{"purpose-missing", "/purpose", "/purpose is missing; say what the export is for"}, "--purpose is missing; say what the export is for"},
 		"from": {ask.Refusal{"span-missing", "/span/from", `/span/from is missing; give the business time, as in "2026-01-01T00:00:00Z"`},
-			`--from is missing; give the business time, as in "2026-01-01T00:00:00Z"; a day such as 2026-01-31 is allowed too, and is its midnight in --zone`},
+			`--from is missing; give the business time, as in "2026-01-01T00:00:00Z"; a day such as 2026-01-31 is allowed too, and is its beginning in --zone`},
 		"the span as a whole": {ask.Refusal{"span-too-wide", "/span", "/span covers 400 days; definition orders allows 31"}, "the time between --from and --to covers 400 days; definition orders allows 31"},
 		"a cutoff that was given": {ask.Refusal{"span-empty", "/span", "/span/from (b) is not before the cutoff, /as_of (a)"},
 			"--from (b) is not before the cutoff, --as-of (a)\nwithout --to the span ends at the cutoff: --as-of, or else now"},

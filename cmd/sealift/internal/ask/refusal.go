@@ -86,7 +86,7 @@ func (w Words) named(text string) string {
 }
 
 // dayHelp says which other form the flags for times take.
-const dayHelp = "a day such as 2026-01-31 is allowed too, and is its midnight in --zone"
+const dayHelp = "a day such as 2026-01-31 is allowed too, and is its beginning in --zone"
 
 // leading is the JSON pointer that a text begins with.
 func leading(text string) string {

@@ -40,8 +40,9 @@ Parquet need no guard and have none.`
 
 const createLong = `Ask for an export. The service answers at once with the export's id; --watch waits for its end.
 
---from is inclusive, --to exclusive. Each is a day such as 2026-01-31, which is its midnight in --zone, or a time with its
-offset, as in 2026-01-31T09:30:00+08:00 (RFC 3339). What may be asked for is shown by ` + "`sealift definitions show NAME`" + `.
+--from is inclusive, --to exclusive. Each is a day such as 2026-01-31, which is its beginning in --zone (midnight, or later
+where the clocks were set forward over it), or a time with its offset, as in 2026-01-31T09:30:00+08:00 (RFC 3339). What
+may be asked for is shown by ` + "`sealift definitions show NAME`" + `.
 
 Filters, all of which must hold:
 ` + ask.FilterHelp + `
