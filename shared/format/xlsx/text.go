@@ -56,8 +56,9 @@ func classTable(guard bool) (table [256]class) {
 const nonchar0 = 0xef
 
 // appendText appends text between tags: entities for & < >, and ST_Xstring's _xHHHH_ (ECMA-376, part 1, section
-// 22.9.2.19) for what XML can't hold and for CR. A literal _xHHHH_ has its first underscore escaped, so that readers
-// which undo the form give back what there was. seen is what the text's bytes are; invalid sequences become U+FFFD when
+// 22.9.2.19) for what XML can't hold and for CR. What a reader would take for the form has its first underscore escaped, so
+// that readers which undo the form give back what there was: Excel, LibreOffice, excelize. openpyxl undoes no escapes, and
+// its users see them. seen is what the text's bytes are; invalid sequences become U+FFFD when
 // invalid is true. escaped tells that the form was used.
 func (e *encoder) appendText(dst, text []byte, seen class, invalid bool) (_ []byte, escaped bool) {
 	if seen&(markup|control|under|nonchar) == 0 && !invalid {
@@ -101,7 +102,7 @@ func (e *encoder) replace(text []byte, invalid bool) (size int, instead string, 
 	case ch == '>':
 		return 1, "&gt;", 0
 	case ch == '_':
-		if literalEscape(text) {
+		if e.literalEscape(text) {
 			return 1, "", '_'
 		}
 		return 1, "", 0
@@ -122,17 +123,52 @@ func (e *encoder) replace(text []byte, invalid bool) (size int, instead string, 
 	return size, "", 0
 }
 
-// literalEscape reports whether text begins like the escaped form of a character.
-func literalEscape(text []byte) bool {
-	if len(text) < 7 || text[1] != 'x' || text[6] != '_' {
+// literalEscape reports whether text would be written so that a reader takes its beginning for the escaped form of a
+// character: _x, digits, and an underscore or what is written with one in front. LibreOffice undoes the form with fewer
+// than four digits as well, for control characters and the underscore.
+func (e *encoder) literalEscape(text []byte) bool {
+	digits, r := escapeDigits(text)
+	if digits == 0 || digits < escapeDigitsMax && r >= ' ' && r != '_' {
 		return false
 	}
-	for _, ch := range text[2:6] {
-		if (ch < '0' || ch > '9') && (ch|0x20 < 'a' || ch|0x20 > 'f') {
-			return false
-		}
+	rest := text[len("_x")+digits:]
+	if len(rest) == 0 {
+		return false
 	}
-	return true
+	switch found := e.class[rest[0]]; {
+	case found&(under|control) != 0:
+		return true
+	case found&nonchar != 0:
+		next, _ := utf8.DecodeRune(rest)
+		return next == 0xFFFE || next == 0xFFFF
+	}
+	return false
+}
+
+// escapeDigitsMax is how many digits the escaped form of a character has.
+const escapeDigitsMax = 4
+
+// escapeBytes is the size of the escaped form.
+const escapeBytes = len("_xHHHH_")
+
+// escapeDigits is how many hexadecimal digits follow the _x that text begins with, up to four, and the character that they
+// stand for. There are none where text begins otherwise.
+func escapeDigits(text []byte) (digits int, r rune) {
+	if !bytes.HasPrefix(text, []byte("_x")) {
+		return 0, 0
+	}
+	for _, ch := range text[len("_x"):min(len(text), len("_x")+escapeDigitsMax)] {
+		switch {
+		case ch >= '0' && ch <= '9':
+			r = r<<4 | rune(ch-'0')
+		case ch|0x20 >= 'a' && ch|0x20 <= 'f':
+			r = r<<4 | rune(ch|0x20-'a'+10)
+		default:
+			return digits, r
+		}
+		digits++
+	}
+	return digits, r
 }
 
 func appendEscape(dst []byte, r rune) []byte {
@@ -201,8 +237,8 @@ func unescape(text []byte) (_ []byte, ok bool) {
 	}
 	out := text[:0]
 	for i := 0; i < len(text); {
-		switch {
-		case text[i] == '&':
+		switch text[i] {
+		case '&':
 			end := bytes.IndexByte(text[i:min(len(text), i+5)], ';')
 			if end < 0 {
 				return nil, false
@@ -218,16 +254,14 @@ func unescape(text []byte) (_ []byte, ok bool) {
 				return nil, false
 			}
 			i += end + 1
-		case text[i] == '_' && literalEscape(text[i:]):
-			var r rune
-			for _, ch := range text[i+2 : i+6] {
-				r = r<<4 | rune(ch&15)
-				if ch > '9' {
-					r += 9
-				}
+		case '_':
+			digits, r := escapeDigits(text[i:])
+			size := escapeBytes
+			if digits < escapeDigitsMax || !bytes.HasPrefix(text[i+escapeBytes-1:], []byte("_")) {
+				size, r = 1, '_'
 			}
 			out = utf8.AppendRune(out, r)
-			i += 7
+			i += size
 		default:
 			out = append(out, text[i])
 			i++
