@@ -107,8 +107,7 @@ func sameSource(ctx context.Context, from source.Source, query row.Query, planne
 		return err
 	}
 	if planned != "" && identity != planned {
-		return &job.Error{Kind: job.Permanent, Code: "source_replaced",
-			Detail: "the source's table, or a column of it, was replaced or changed its type while the export was running; ask for the export again when the change is done"}
+		return source.Replaced()
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ package source
 import (
 	"context"
 
+	"sealift/shared/job"
 	"sealift/shared/row"
 )
 
@@ -20,8 +21,9 @@ type Source interface {
 	// Check verifies that the relation and every column of q exist with types that give the kinds. It is cheap.
 	Check(ctx context.Context, q row.Query) error
 	// Identity is short opaque text for the things that q reads: equal texts say that the relation and every column of
-	// q are the very ones of the earlier call, not others that took their names, whatever happened to their rows. It
-	// is cheap, always asks the database, and fails as Check does.
+	// q are the very ones of the earlier call, not others that took their names, whatever happened to their rows one by
+	// one. It is cheap, always asks the database, and fails as Check does. Where the database lets them, later Reads of the
+	// same table fail with Replaced when they have read anything else.
 	Identity(ctx context.Context, q row.Query) (string, error)
 	// Plan proposes shards and the ceiling of the frozen set. It reads statistics and index pages only.
 	Plan(ctx context.Context, q row.Query, opt PlanOptions) (Plan, error)
@@ -42,6 +44,13 @@ type Lasting interface {
 	// server, which it gives two seconds, whether the connection still stands. After false all that is left is Close.
 	Rest(ctx context.Context) bool
 	Wake(ctx context.Context) bool
+}
+
+// Replaced is the error of a source that isn't the very thing any more that a job was planned for: Permanent, because a job
+// never mixes two sources.
+func Replaced() *job.Error {
+	return &job.Error{Kind: job.Permanent, Code: "source_replaced", Detail: "the source's table, or a column of it, was replaced, emptied, " +
+		"written anew or changed its type while the export was running; ask for the export again when the change is done"}
 }
 
 // Limit bounds one read.

@@ -39,11 +39,16 @@ func identities(t *testing.T, server *pgtest.Server) {
 		{"two columns swap their names", "t", "v", row.String,
 			"ALTER TABLE t RENAME COLUMN v TO x; ALTER TABLE t RENAME COLUMN w TO v; ALTER TABLE t RENAME COLUMN x TO w", true},
 		{"an index comes", "t", "v", row.String, "CREATE INDEX ON t (tenant, v)", false},
-		{"the table is written anew", "t", "v", row.String, "VACUUM FULL t", false},
+		{"the table is emptied", "t", "v", row.String, "TRUNCATE t", true},
+		{"the table is emptied and filled again", "t", "v", row.String, "BEGIN; TRUNCATE t; INSERT INTO t VALUES ('acme', 1, '{}', 'w', '{}'); COMMIT", true},
+		{"a table below a view is emptied", "two", "v", row.String, "TRUNCATE t", true},
+		// The server doesn't tell it from one that was emptied.
+		{"the table is written anew", "t", "v", row.String, "VACUUM FULL t", true},
+		{"the table is cleaned", "t", "v", row.String, "VACUUM (FREEZE, ANALYZE) t", false},
 		{"a view is replaced in place", "one", "v", row.String, "CREATE OR REPLACE VIEW one AS SELECT tenant, id, upper(v) AS v FROM t", true},
 		{"a view below a view is replaced in place", "two", "v", row.String, "CREATE OR REPLACE VIEW one AS SELECT tenant, id, upper(v) AS v FROM t", true},
 		{"a table below a view loses the column's name", "two", "v", row.String, "ALTER TABLE t RENAME COLUMN v TO x", true},
-		{"a materialised view is refreshed", "three", "v", row.String, "REFRESH MATERIALIZED VIEW three", false},
+		{"a materialised view is refreshed", "three", "v", row.String, "REFRESH MATERIALIZED VIEW three", true},
 	} {
 		dsn := server.Schema(t)
 		pgtest.Exec(t, dsn, "CREATE TABLE t (tenant text NOT NULL, id bigint PRIMARY KEY, v text, w varchar(50), j json)",

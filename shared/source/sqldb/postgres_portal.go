@@ -1,14 +1,17 @@
 package sqldb
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"sealift/shared/row"
+	"sealift/shared/source"
 )
 
 // chunkGrowth is how much larger than the last chunk the next may be while sizes are still unknown.
@@ -23,8 +26,12 @@ const (
 	opening portalPhase = iota
 	// flowing is while rows come and are asked for.
 	flowing
-	// closing is when the server was told that no more is wanted, once: told twice, it would be ready twice, and the next
-	// statement would take that for its own end.
+	// asking is when the server was told that no more is wanted, and to say what relation it has read; proving is from when
+	// it has understood that until it has answered.
+	asking
+	proving
+	// closing is when that was answered, or wasn't asked for. The server is told once that no more is wanted: told twice, it
+	// would be ready twice, and the next statement would take that for its own end.
 	closing
 )
 
@@ -46,6 +53,9 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 		handler.HandleCancel(bounded)
 	})
 	p := &portalRun{frontend: s.wire.driver, wire: s.wire, water: lowWaterOf(conn.Conn()), reader: r, rowBytes: s.rowBytes}
+	if s.proved == q.Table {
+		p.proof = s.proof
+	}
 	err := p.run(st)
 	p.water.gather(false)
 	if !unregister() {
@@ -81,6 +91,10 @@ type portalRun struct {
 	finished bool
 	failure  error
 	phase    portalPhase
+	// proof is what proofOfRelation has to say of the relation that is read; empty when it isn't asked. said is the row that
+	// it has said.
+	proof string
+	said  []byte
 	// broken says that the connection can't be used again.
 	broken bool
 }
@@ -139,6 +153,10 @@ func (p *portalRun) receive() (again bool, err error) {
 			return false, err
 		}
 		switch m := message.(type) {
+		case *pgproto3.BindComplete:
+			if p.phase == asking {
+				p.phase = proving
+			}
 		case *pgproto3.RowDescription:
 			if p.phase != opening {
 				return false, errOutOfOrder
@@ -146,21 +164,30 @@ func (p *portalRun) receive() (again bool, err error) {
 			p.phase = flowing
 			p.fail(p.reader.describe(m.Fields))
 		case *pgproto3.PortalSuspended, *pgproto3.CommandComplete:
-			if p.phase != flowing {
+			complete, whole := m.(*pgproto3.CommandComplete)
+			switch {
+			case p.phase == proving && whole:
+				if err := p.prove(string(complete.CommandTag)); err != nil {
+					return false, err
+				}
+				continue
+			case p.phase != flowing:
 				return false, errOutOfOrder
-			}
-			if _, more := m.(*pgproto3.PortalSuspended); more && !p.finished {
+			case !whole && !p.finished:
 				p.asked = min(p.asked*chunkGrowth, p.reader.roomRows(0))
 				p.execute()
-			} else {
+			default:
 				p.sync()
 			}
 			return true, nil
 		case *pgproto3.ErrorResponse:
 			p.fail(pgconn.ErrorResponseToPgError(m))
-			if p.phase != closing {
+			switch p.phase {
+			case opening, flowing:
 				p.sync()
 				return true, nil
+			case asking, proving, closing:
+				p.phase = closing
 			}
 		case *pgproto3.ReadyForQuery:
 			if p.phase != closing {
@@ -171,15 +198,40 @@ func (p *portalRun) receive() (again bool, err error) {
 	}
 }
 
-// sync ends the statement.
+// sync ends the statement. Until then its transaction holds the lock on what it has read, so that the table's name leads to
+// that and nothing else: a table that took the name only for the time of one statement is found out.
 func (p *portalRun) sync() {
 	p.phase = closing
+	if p.proof != "" && p.failure == nil {
+		p.phase = asking
+		p.frontend.SendParse(&pgproto3.Parse{Query: proofOfRelation})
+		p.frontend.SendBind(&pgproto3.Bind{Parameters: [][]byte{[]byte(quoteTable(p.reader.query.Table))}})
+		p.frontend.SendExecute(&pgproto3.Execute{})
+	}
 	p.frontend.SendSync(&pgproto3.Sync{})
+}
+
+// prove compares what was said of the relation that was read, whose end has come.
+func (p *portalRun) prove(tag string) error {
+	switch {
+	case tag == "SELECT 1" && p.said != nil, tag == "SELECT 0" && p.said == nil:
+	default:
+		return errOutOfOrder
+	}
+	p.phase = closing
+	if !bytes.Equal(p.said, oneValue(p.proof)) {
+		p.fail(source.Replaced())
+	}
+	return nil
 }
 
 // row gives one row to the reader. What comes after the reader has finished is the rest of a chunk and is thrown away;
 // when that would be long, because rows have become much larger than before, the connection is ended instead.
 func (p *portalRun) row(body []byte) error {
+	if p.phase == proving {
+		p.said = bytes.Clone(body)
+		return nil
+	}
 	if p.phase != flowing {
 		return errOutOfOrder
 	}
@@ -199,6 +251,12 @@ func (p *portalRun) row(body []byte) error {
 	p.finished = !more
 	p.fail(err)
 	return nil
+}
+
+// oneValue is the body of a row of one value (PostgreSQL documentation, "Message Formats", DataRow).
+func oneValue(text string) []byte {
+	body := binary.BigEndian.AppendUint16(nil, 1)
+	return append(binary.BigEndian.AppendUint32(body, uint32(len(text))), text...) //nolint:gosec // two numbers
 }
 
 func (p *portalRun) fail(err error) {

@@ -179,10 +179,13 @@ func TestPostgresMessagesThatAreNotDueLoseNoRow(t *testing.T) {
 			last := len(m) - len("note 26")
 			return resized(append(m[:last-4], "\xff\xff\xff\xfe"...), last-1)
 		}, false, "source_unavailable"},
+		{"ready before the proof", 'C', func(m []byte) []byte { return append(m, ready...) }, false, "source_unavailable"},
+		{"an end before the proof", 'C', func(m []byte) []byte { return append(m, complete...) }, false, "source_unavailable"},
 		{"a notice among the rows", 'D', func(m []byte) []byte { return append(said('N', "SNOTICE\x00C00000\x00Mhello\x00\x00"), m...) }, false, ""},
 		{"a setting among the rows", 'D', func(m []byte) []byte { return append(said('S', "TimeZone\x00UTC\x00"), m...) }, false, ""},
 	} {
 		src := open(t, past)
+		identity(t, src, mixedQuery())
 		first := readSome(t, src, mixedQuery())
 		changed := false
 		b.to(func(kind byte, message []byte) ([]byte, bool) {
