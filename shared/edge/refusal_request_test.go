@@ -86,6 +86,11 @@ func requestRefusals() []refusal {
 		{"no span", "span-missing", bad, "/span/from", []string{"2026-01-01T00:00:00Z"}, true, post(`{"definition": "orders", "purpose": "p"}`)},
 		{"a span backwards", "span-empty", bad, "/span", []string{"is not before /span/to (2026-03-01T00:00:00Z)"}, false, spanning(`{"from": "2026-03-02T00:00:00Z", "to": "2026-03-01T00:00:00Z"}`)},
 		{"a span too wide", "span-too-wide", bad, "/span", []string{"allows 92", "several shorter spans"}, false, spanning(`{"from": "2025-03-01T00:00:00Z", "to": "2026-03-01T00:00:00Z"}`)},
+		{"an end within a day of a source that knows days only", "span-within-day", bad, "/span/from", []string{`beginning of a day, as in "2026-03-08T01:00:00-04:00"`}, false, func(h *house) events.APIGatewayV2HTTPResponse {
+			days := strings.NewReplacer(`"name": "orders"`, `"name": "days"`, `"time_column": {"name": "placed_at", "kind": "timestamp"}`, `"time_column": {"name": "placed_at", "kind": "date"}`).Replace(ordersJSON(h.t))
+			h.must(http.StatusOK, h.ask(operator(), "PUT", "/v1/definitions/days", withBody(days)))
+			return h.ask(ana(), "POST", "/v1/exports", withBody(`{"definition": "days", "purpose": "settlement", "zone": "America/Havana", "span": {"from": "2026-03-08T12:00:00-04:00"}}`))
+		}},
 		{"a time without offset", "time-malformed", bad, "/span/from", []string{"RFC 3339 with an offset"}, true, spanning(`{"from": "2026-03-01T00:00:00"}`)},
 		{"a cutoff in the future", "as-of-future", bad, "/as_of", []string{"can't be of a later time"}, false, with(`"as_of": "2027-01-01T00:00:00Z"`)},
 		{"an unknown zone", "zone-unknown", bad, "/zone", []string{"IANA", "Asia/Shanghai"}, false, with(`"zone": "Asia/Peking"`)},
