@@ -96,3 +96,26 @@ func TestAFolderThatDiffersIsTold(t *testing.T) {
 	ana.ok(strings.Fields(advice)[1:]...)
 	ana.ok("export", "verify", folder, "--receipt", s.path("r.json"))
 }
+
+func TestAFolderWithoutItsManifestIsNotWhole(t *testing.T) {
+	t.Parallel()
+	s, ana, export := manyFiles(t)
+	folder := s.path("all")
+	ana.ok("export", "download", export, "--output", folder)
+	manifest := filepath.Join(folder, "orders-20260329.manifest.json")
+	if err := os.Rename(manifest, filepath.Join(folder, "list.json")); err != nil {
+		t.Fatal(err)
+	}
+	got := ana.run("export", "verify", folder, "--job", export)
+	lines := regexp.MustCompile(` +`).ReplaceAllString(got.stdout, " ")
+	for _, want := range []string{"DIFFERS manifest orders-20260329.manifest.json is missing\n", "ok files 3 of 3 are there and right\n", "also there, and not of the export: list.json\n"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("lacks %q:\n%s", want, got.stdout)
+		}
+	}
+	if advice := "sealift export download " + export + " --output " + folder + " --force"; got.code != 7 || !strings.Contains(got.stderr, advice) {
+		t.Errorf("%d %s", got.code, got.stderr)
+	}
+	ana.ok("export", "download", export, "--output", folder, "--force")
+	ana.ok("export", "verify", folder, "--job", export)
+}

@@ -33,8 +33,8 @@ number of rows and NULL values, the columns and header, and the receipt with its
 downloaded: verify it before it is unpacked. With --receipt nothing is asked of the service. The exit code is 7 when
 anything differs.
 
-Of an export of many files PATH is the folder that holds them, in which every file must be there and right and whatever
-else is there is named; or it is one of the files, which is found by its name, else by --file.`,
+Of an export of many files PATH is the folder that holds them, in which the manifest and every file must be there and right
+and whatever else is there is named; or it is one of the files, which is found by its name, else by --file.`,
 		Example: `  sealift export verify orders.csv.gz --job ID
   sealift export receipt ID --output orders.receipt.json && sealift export verify orders.csv.gz --receipt orders.receipt.json
   sealift export verify orders-20260201 --job ID`,

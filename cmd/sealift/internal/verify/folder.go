@@ -44,12 +44,12 @@ func (r Receipt) FileAt(ctx context.Context, path string, index int, progress fu
 }
 
 // Folder compares every file of the receipt with the one of its name in a folder, and what they are together with the
-// receipt. A file that is missing is a difference; what else is in the folder is named and is none. An error is
+// receipt. A file or manifest that is missing is a difference; what else is in the folder is named and is none. An error is
 // something that can't be read.
 func (r Receipt) Folder(ctx context.Context, folder string, progress func(have, total int64)) (FolderReport, error) {
 	whole := Report{Job: r.Job(), scanned: true}
 	r.checkItself(&whole)
-	if err := r.checkManifest(&whole, filepath.Join(folder, r.manifestName())); err != nil {
+	if err := r.checkManifest(&whole, folder); err != nil {
 		return FolderReport{}, err
 	}
 	found := FolderReport{Job: r.Job(), Fidelity: r.receipt.Fidelity, Files: make([]Report, 0, len(r.receipt.Files))}
@@ -103,13 +103,14 @@ func (r Receipt) inFolder(ctx context.Context, folder string, index int, progres
 // manifestBytesMax bounds a manifest; those of ten thousand files are the largest.
 const manifestBytesMax = 16 << 20
 
-// checkManifest compares the manifest with the receipt, where it is there.
-func (r Receipt) checkManifest(report *Report, path string) error {
+// checkManifest compares the manifest of an export of many files with the receipt.
+func (r Receipt) checkManifest(report *Report, folder string) error {
 	if !r.Many() {
 		return nil
 	}
-	text, err := disk.Read(path, manifestBytesMax)
+	text, err := disk.Read(filepath.Join(folder, r.manifestName()), manifestBytesMax)
 	if errors.Is(err, fs.ErrNotExist) {
+		report.check("manifest", false, "%s is missing", r.manifestName())
 		return nil
 	}
 	if err != nil {

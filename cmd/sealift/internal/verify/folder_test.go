@@ -182,6 +182,18 @@ func TestWhatDiffersInAFolderIsNamedWithItsFile(t *testing.T) {
 			other.Job = "exp_y"
 			writeManifest(t, folder, other)
 		}, []string{"manifest"}},
+		"the manifest is missing": {func(t *testing.T, folder string, _ *pipeline.Receipt) {
+			t.Helper()
+			if err := os.Remove(filepath.Join(folder, "orders.manifest.json")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"manifest"}},
+		"the manifest is renamed": {func(t *testing.T, folder string, _ *pipeline.Receipt) {
+			t.Helper()
+			if err := os.Rename(filepath.Join(folder, "orders.manifest.json"), filepath.Join(folder, "manifest.json")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"manifest"}},
 		"the manifest is no manifest": {func(t *testing.T, folder string, _ *pipeline.Receipt) {
 			t.Helper()
 			put(t, filepath.Join(folder, "orders.manifest.json"), []byte("{"))
@@ -220,9 +232,6 @@ func TestWhatElseIsInAFolderIsNamedAndNoDifference(t *testing.T) {
 	folder, receipt := spread(t, "jsonl", "gzip")
 	put(t, filepath.Join(folder, "notes.txt"), nil)
 	put(t, filepath.Join(folder, receipt.Files[0].Name+".part"), []byte("x"))
-	if err := os.Remove(filepath.Join(folder, "orders.manifest.json")); err != nil {
-		t.Fatal(err)
-	}
 	report := checkFolder(t, folder, receipt)
 	if diff := cmp.Diff([]string{"notes.txt", "orders-00001.jsonl.gz.part"}, report.Extra); diff != "" || !report.OK {
 		t.Errorf("%v, extra (-want +got):\n%s", report.OK, diff)
