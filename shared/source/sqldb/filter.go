@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -73,6 +74,20 @@ func compare(f row.Filter, left string, operand func(value string) (string, erro
 	}
 	op, _ := comparison(f.Op)
 	return left + " " + op + " " + operands[0], nil
+}
+
+// possible takes out of a filter what no value of its column can be equal to; some is false where nothing is left that
+// could. Filters of an order keep their value.
+func possible(f row.Filter, has func(value string) bool) (left row.Filter, some bool) {
+	switch {
+	case len(f.Values) == 0:
+	case f.Op == row.NotEqual && !has(f.Values[0]):
+		f.Op, f.Values = row.NotNull, nil
+	case f.Op == row.Equal || f.Op == row.In:
+		f.Values = slices.DeleteFunc(slices.Clone(f.Values), func(value string) bool { return !has(value) })
+		return f, len(f.Values) > 0
+	}
+	return f, true
 }
 
 // checkValue refuses a filter value that isn't canonical text of its column's kind.

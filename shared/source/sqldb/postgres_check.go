@@ -24,6 +24,8 @@ type postgresTable struct {
 	indexes [][2]string
 	// alike are relations whose names differ from that of one that isn't there in capital letters alone.
 	alike []string
+	// unspelt are texts of the query that no text of the database can be.
+	unspelt map[string]bool
 }
 
 type postgresColumn struct {
@@ -171,9 +173,16 @@ func (t *postgresTable) typeOf(oid uint32) postgresType {
 
 // describe reads the catalogue.
 func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresTable, error) {
-	t := &postgresTable{columns: map[string]postgresColumn{}, types: map[uint32]postgresType{}}
+	if err := s.passBytes(ctx, q); err != nil {
+		return nil, err
+	}
+	unspelt, err := s.unspelt(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	t := &postgresTable{columns: map[string]postgresColumn{}, types: map[uint32]postgresType{}, unspelt: unspelt}
 	args := []arg{{text: quoteTable(q.Table)}}
-	err := s.query(ctx, q, statement{text: catalogue, args: args}, func(values [][]byte) error {
+	err = s.query(ctx, q, statement{text: catalogue, args: args}, func(values [][]byte) error {
 		t.kind, t.local = values[0][0], values[9][0] == 't'
 		oid, err := strconv.ParseUint(string(values[2]), 10, 32)
 		if err != nil {

@@ -48,6 +48,8 @@ func TestPostgres(t *testing.T) {
 		"rows that grow after a small chunk end early": growingRows,
 		"a table that has shrunk is counted":           shrunken,
 		"a lost column has no identity":                lostColumn,
+		"a database without encoding hands bytes on":   unencoded,
+		"another encoding than UTF8 has its letters":   otherLetters,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
