@@ -7,7 +7,8 @@
 //     space or control character), when it is empty, and when it equals the null text. Everything else is bare.
 //   - NULL is the null text without quotes and nothing else is, so that NULL, the empty string and the null text as a
 //     value stay three things.
-//   - Bytes are standard base64 with padding; JSON is the source's text.
+//   - Bytes are standard base64 with padding; JSON is the source's text, escapes of half a surrogate pair as the rule for
+//     invalid UTF-8 says: what a JSON Lines file can't hold, nobody expects to come out of a cell either.
 //   - Control characters are written as they are.
 //   - All of it is UTF-8, or GB 18030 where that is asked for; quotes and guards are decided on the UTF-8 that goes in.
 //
@@ -130,7 +131,7 @@ func (e *Encoder) AppendHeader(dst []byte) []byte {
 		name := []byte(column.Name)
 		guarded, seen := e.config.Guard && formula(name), e.classes(name)
 		if guarded || e.quoted(name, seen) || i == 0 && strings.HasPrefix(column.Name, "ID") {
-			dst = e.appendQuoted(dst, name, seen, guarded, false)
+			dst = e.appendQuoted(dst, name, seen, guarded, 0)
 			continue
 		}
 		dst = e.append(dst, name, seen)
@@ -211,24 +212,34 @@ func (e *Encoder) grow(dst []byte, start int, value []byte) (_ []byte, ok bool) 
 
 // appendText appends a text value; flaw is the error of one that can't be written under the rules.
 func (e *Encoder) appendText(dst, value []byte, kind row.Kind, c *field.Counters) (_ []byte, flaw func(field.Place) *job.Error) {
-	if e.plain(value) {
+	unpaired := kind == row.JSON && field.Unpaired(value)
+	if unpaired && e.config.InvalidUTF8 != field.Replace {
+		return dst, field.UnpairedSurrogate
+	}
+	if !unpaired && e.plain(value) {
 		return append(dst, value...), nil
 	}
 	seen := e.classes(value)
-	mend := false
+	var mend mending
+	if unpaired {
+		mend |= mendEscapes
+		c.InvalidUTF8++
+	}
 	if seen&high != 0 {
 		if !utf8.Valid(value) {
 			if e.config.InvalidUTF8 != field.Replace {
 				return dst, field.InvalidUTF8
 			}
-			mend = true
-			c.InvalidUTF8++
+			mend |= mendCharacters
+			if !unpaired {
+				c.InvalidUTF8++
+			}
 		}
 		if e.coder != nil && !gb18030.AllEncodable(value) {
 			if e.config.Unencodable != field.Replace {
 				return dst, unencodable
 			}
-			mend = true
+			mend |= mendCharacters
 			c.Replaced++
 		}
 	}
@@ -237,7 +248,7 @@ func (e *Encoder) appendText(dst, value []byte, kind row.Kind, c *field.Counters
 	if guarded {
 		c.Neutralised++
 	}
-	if guarded || mend || e.quoted(value, seen) {
+	if guarded || mend != 0 || e.quoted(value, seen) {
 		return e.appendQuoted(dst, value, seen, guarded, mend), nil
 	}
 	return e.append(dst, value, seen), nil
@@ -272,13 +283,6 @@ func (e *Encoder) delicate(word uint64) bool {
 	return (word|(word-ones*' ')|(quotes-ones)|(delimiters-ones))&tops != 0
 }
 
-// unencodable is the error for text at p with a character that GB 18030 has no sure code for, under the rule Fail.
-func unencodable(p field.Place) *job.Error {
-	return field.Errorf(p, CodeUnencodable, "the text has a character that programs read differently in gb18030, or not at all "+
-		"(private use, and a few on which its editions differ); ask for encoding utf-8, repair the text at the source, "+
-		"or let the definition say unencodable: %s to write ? for each", field.Replace)
-}
-
 // append appends text in the file's encoding; seen are its classes.
 func (e *Encoder) append(dst, text []byte, seen class) []byte {
 	if e.coder == nil || seen&high == 0 {
@@ -290,7 +294,7 @@ func (e *Encoder) append(dst, text []byte, seen class) []byte {
 // appendCanonical appends a value whose alphabet needs no quotes.
 func (e *Encoder) appendCanonical(dst, value []byte) []byte {
 	if string(value) == e.config.NullText {
-		return e.appendQuoted(dst, value, 0, false, false)
+		return e.appendQuoted(dst, value, 0, false, 0)
 	}
 	return append(dst, value...)
 }
@@ -308,7 +312,7 @@ func (e *Encoder) appendBase64(dst, value []byte) []byte {
 
 // appendQuoted appends value between quotes, quotes inside doubled, behind an apostrophe when it is guarded and, to mend
 // it, with what can't be written replaced; seen are its classes.
-func (e *Encoder) appendQuoted(dst, value []byte, seen class, guarded, mend bool) []byte {
+func (e *Encoder) appendQuoted(dst, value []byte, seen class, guarded bool, mend mending) []byte {
 	quote := e.config.Quote
 	dst = append(dst, quote)
 	if guarded {
@@ -320,7 +324,7 @@ func (e *Encoder) appendQuoted(dst, value []byte, seen class, guarded, mend bool
 	from := 0
 	for i := 0; i < len(value); {
 		ch := value[i]
-		if mend && ch >= utf8.RuneSelf {
+		if ch >= utf8.RuneSelf && mend&mendCharacters != 0 || ch == '\\' && mend&mendEscapes != 0 {
 			size, instead := e.mended(value[i:])
 			if instead != "" {
 				dst = e.append(dst, value[from:i], seen)
@@ -339,22 +343,6 @@ func (e *Encoder) appendQuoted(dst, value []byte, seen class, guarded, mend bool
 	}
 	dst = e.append(dst, value[from:], seen)
 	return append(dst, quote)
-}
-
-// mended is the size of the character or invalid sequence that value begins with and, when it can't be written, what
-// stands instead, in the file's encoding.
-func (e *Encoder) mended(value []byte) (size int, instead string) {
-	if n := field.Invalid(value); n > 0 {
-		if e.coder != nil {
-			return n, "\x84\x31\xa4\x37"
-		}
-		return n, field.Replacement
-	}
-	r, size := utf8.DecodeRune(value)
-	if e.coder != nil && !gb18030.Encodable(r) {
-		return size, "?"
-	}
-	return size, ""
 }
 
 // classes is the union of the classes of value's bytes.

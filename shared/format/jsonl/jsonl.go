@@ -9,7 +9,7 @@
 //   - Bool is true or false. Date, Timestamp and DateTime are strings.
 //   - Bytes are a string of standard base64 with padding.
 //   - JSON is embedded: checked, white space between its tokens removed, otherwise as the source renders it, numbers
-//     digit by digit. A document null can't be told from NULL in the file, and is counted as one.
+//     digit by digit, and escapes of half a surrogate pair as the rule for invalid UTF-8 says. A document null can't be told from NULL in the file, and is counted as one.
 //   - String escapes the quote, the backslash and control characters, and nothing else.
 //   - NULL is null, and the key is always there.
 package jsonl
@@ -142,15 +142,7 @@ func (e *Encoder) appendText(dst []byte, b *row.Batch, r, i int, value []byte, c
 		c.InvalidUTF8++
 	}
 	if e.config.Columns[i].Kind == row.JSON {
-		if !json.Valid(value) {
-			return dst, field.NotCanonical(e.place(b, r, i), row.JSON)
-		}
-		start := len(dst)
-		dst = appendCompact(dst, value, invalid)
-		if string(dst[start:]) == "null" {
-			c.Nulls++
-		}
-		return dst, nil
+		return e.appendDocument(dst, b, r, i, value, invalid, c)
 	}
 	if escapes || invalid {
 		return appendString(dst, value, invalid), nil
@@ -158,6 +150,28 @@ func (e *Encoder) appendText(dst []byte, b *row.Batch, r, i int, value []byte, c
 	dst = append(dst, '"')
 	dst = append(dst, value...)
 	return append(dst, '"'), nil
+}
+
+// appendDocument appends a value of kind JSON; invalid says that it isn't UTF-8 and has been counted.
+func (e *Encoder) appendDocument(dst []byte, b *row.Batch, r, i int, value []byte, invalid bool, c *field.Counters) ([]byte, error) {
+	if !json.Valid(value) {
+		return dst, field.NotCanonical(e.place(b, r, i), row.JSON)
+	}
+	start, unpaired := len(dst), field.Unpaired(value)
+	if unpaired && e.config.InvalidUTF8 != field.Replace {
+		return dst, field.UnpairedSurrogate(e.place(b, r, i))
+	}
+	dst = appendCompact(dst, value, invalid)
+	if unpaired {
+		field.MendEscapes(dst[start:])
+		if !invalid {
+			c.InvalidUTF8++
+		}
+	}
+	if string(dst[start:]) == "null" {
+		c.Nulls++
+	}
+	return dst, nil
 }
 
 // largeBytes is the size from which a value is measured before it is written.

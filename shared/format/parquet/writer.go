@@ -208,6 +208,7 @@ func (w *Writer) read(b *row.Batch, r int) (size int, err error) {
 
 // text checks a value that is bytes in the file, and repairs it where the rule says so.
 func (w *Writer) text(b *row.Batch, r, i int, value []byte) ([]byte, error) {
+	unpaired := false
 	switch w.columns[i].reading {
 	case readBytes:
 		return value, nil
@@ -219,14 +220,23 @@ func (w *Writer) text(b *row.Batch, r, i int, value []byte) ([]byte, error) {
 		if !json.Valid(value) {
 			return nil, field.NotCanonical(w.place(b, r, i), row.JSON)
 		}
+		unpaired = field.Unpaired(value)
 	case readText, readInt, readDecimal, readFloat, readBool, readDate, readDateTime, readTimestamp:
 	}
-	if utf8.Valid(value) {
+	valid := utf8.Valid(value)
+	switch {
+	case valid && !unpaired:
 		return value, nil
+	case w.config.InvalidUTF8 == field.Replace:
+		return w.repair(b, r, i, value)
+	case valid:
+		return nil, field.UnpairedSurrogate(w.place(b, r, i))
 	}
-	if w.config.InvalidUTF8 != field.Replace {
-		return nil, field.InvalidUTF8(w.place(b, r, i))
-	}
+	return nil, field.InvalidUTF8(w.place(b, r, i))
+}
+
+// repair is value with its invalid sequences and, in a document, its unpaired surrogates replaced.
+func (w *Writer) repair(b *row.Batch, r, i int, value []byte) ([]byte, error) {
 	w.part.Counters.InvalidUTF8++
 	size := len(value) + len(field.Replacement)*field.InvalidCount(value)
 	if size > limits.RowBytesMax {
@@ -241,6 +251,9 @@ func (w *Writer) text(b *row.Batch, r, i int, value []byte) ([]byte, error) {
 		}
 		_, n := utf8.DecodeRune(value)
 		w.repaired, value = append(w.repaired, value[:n]...), value[n:]
+	}
+	if w.columns[i].reading == readJSON {
+		field.MendEscapes(w.repaired[start:])
 	}
 	return w.repaired[start:], nil
 }

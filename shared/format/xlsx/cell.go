@@ -3,6 +3,7 @@ package xlsx
 import (
 	"bytes"
 	"encoding/base64"
+	"slices"
 	"unicode/utf8"
 
 	"sealift/shared/format/field"
@@ -110,6 +111,10 @@ func (e *encoder) clockStyle(clock []byte, kind row.Kind) (style, ms int, ok boo
 
 // appendString appends the cell of a text.
 func (e *encoder) appendString(dst, value []byte, kind row.Kind, c *field.Counters) ([]byte, fault) {
+	unpaired := kind == row.JSON && field.Unpaired(value)
+	if unpaired && e.config.InvalidUTF8 != field.Replace {
+		return dst, halfPair
+	}
 	if n := fit(value); n < len(value) {
 		if e.config.LongText != LongTruncate {
 			return dst, tooLong
@@ -117,12 +122,16 @@ func (e *encoder) appendString(dst, value []byte, kind row.Kind, c *field.Counte
 		value = value[:n]
 		c.Truncated++
 	}
+	if unpaired {
+		value = slices.Clone(value) // which is a cell's at most, and the row's other columns may share what was sent
+		field.MendEscapes(value)
+	}
 	seen := e.classesOf(value)
 	invalid := seen&high != 0 && !utf8.Valid(value)
-	if invalid {
-		if e.config.InvalidUTF8 != field.Replace {
-			return dst, invalidText
-		}
+	if invalid && e.config.InvalidUTF8 != field.Replace {
+		return dst, invalidText
+	}
+	if invalid || unpaired {
 		c.InvalidUTF8++
 	}
 	if len(value) > 0 && e.class[value[0]]&lead != 0 && field.Formula(value) && (kind != row.JSON || !field.Number(value)) {

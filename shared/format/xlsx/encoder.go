@@ -157,6 +157,7 @@ type fault uint8
 const (
 	none fault = iota
 	invalidText
+	halfPair
 	tooLong
 	notCanonical
 )
@@ -165,6 +166,8 @@ func (e *encoder) errorOf(wrong fault, b *row.Batch, r, i int) error {
 	switch place := e.place(b, r, i); wrong {
 	case invalidText:
 		return field.InvalidUTF8(place)
+	case halfPair:
+		return field.UnpairedSurrogate(place)
 	case tooLong:
 		return field.Errorf(place, CodeTooLong, "the text is longer than the %d characters (UTF-16 units) that a cell "+
 			"holds; leave the column out, choose another format, or let the definition say long_text: %s for text that may "+
