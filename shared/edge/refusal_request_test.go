@@ -105,6 +105,7 @@ func requestRefusals() []refusal {
 		{"the encoding of a workbook", "format-option", bad, "/format/encoding", []string{"is for csv"}, false, with(`"format": {"type": "xlsx", "encoding": "gb18030"}`)},
 		{"an option of csv for jsonl", "format-option", bad, "/format/delimiter", []string{"is for csv"}, false, with(`"format": {"type": "jsonl", "delimiter": ";"}`)},
 		{"an unknown delimiter", "format-option", bad, "/format/delimiter", []string{"comma, semicolon, tab or vertical bar"}, true, with(`"format": {"delimiter": "x"}`)},
+		{"a file name that is a device", "file-name", bad, "/file_name", []string{`"CON.csv"`, "Windows", "give another name"}, false, with(`"file_name": "CON.csv"`)},
 		{"a file name with a path", "file-name", bad, "/file_name", []string{"can't hold slashes"}, false, with(`"file_name": "../orders"`)},
 		{"no tenant in the token", "token-incomplete", 403, "", []string{"tenant (tenant)", "ask the issuer"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
 			return h.ask(person{"", "ana@acme.example", "[]"}, "POST", "/v1/exports", withBody(march))

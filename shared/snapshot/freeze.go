@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"sealift/shared/definition"
 	"sealift/shared/job"
@@ -310,51 +308,6 @@ func (f *freezer) instant(field, text string) (time.Time, error) {
 		return time.Time{}, refuse("time_malformed", field, "%s is not a time", field)
 	}
 	return instant, nil
-}
-
-const fileNameBytesMax = 200
-
-func (f *freezer) fileName(s *Snapshot) error {
-	extension := "." + s.Format.Type
-	switch {
-	case s.Format.Type != "csv" && s.Format.Type != "jsonl":
-		// What is compressed inside doesn't say so in its name.
-	case s.Format.Compression == "gzip":
-		extension += ".gz"
-	case s.Format.Compression == "zstd":
-		extension += ".zst"
-	}
-	name := f.request.FileName
-	if name == "" {
-		day := strings.ReplaceAll(s.AsOf[:len("2006-01-02")], "-", "")
-		s.FileName = f.definition.Name + "-" + day + extension
-		return nil
-	}
-	if len(name) > fileNameBytesMax || !utf8.ValidString(name) {
-		return refuse("file_name", "/file_name", "/file_name has %d bytes; at most %d of valid UTF-8 are allowed", len(name), fileNameBytesMax)
-	}
-	if strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) || strings.Trim(name, ". ") == "" {
-		return refuse("file_name", "/file_name", "/file_name is %q; it can't hold slashes or control characters, or be only dots and spaces", name)
-	}
-	stem := withoutEnding(name)
-	if strings.Trim(stem, ". ") == "" {
-		return refuse("file_name", "/file_name", "/file_name is %q, which is only an ending; give a name before it", name)
-	}
-	s.FileName = stem + extension
-	return nil
-}
-
-// withoutEnding takes the endings of formats and compressions off a name, so that a name never says what the file isn't.
-func withoutEnding(name string) string {
-	for _, endings := range [][]string{{".gz", ".zst"}, {".csv", ".jsonl", ".xlsx", ".parquet"}} {
-		for _, ending := range endings {
-			if cut := len(name) - len(ending); cut >= 0 && strings.EqualFold(name[cut:], ending) {
-				name = name[:cut]
-				break
-			}
-		}
-	}
-	return name
 }
 
 func quoted(names []string) string {

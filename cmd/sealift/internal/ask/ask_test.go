@@ -78,7 +78,7 @@ func TestWordsBecomeARequest(t *testing.T) {
 	words := ask.Words{
 		Definition: "orders", Purpose: "month end", From: "2026-03-08", To: "2026-04-01T00:00:00+02:00", AsOf: "2026-05-01", Zone: "America/New_York",
 		Columns: []string{"id", "名字"}, Filters: []string{"a=b"}, Format: "csv", Compression: "none", Delimiter: "tab", LineEnd: "lf",
-		Header: &header, BOM: true, Null: &null, Encoding: "utf-8", FileName: `订单 "Q3"`, Layout: "files",
+		Header: &header, BOM: true, Null: &null, Encoding: "utf-8", FileName: `订单 (Q3)`, Layout: "files",
 	}
 	text, err := words.Request()
 	if err != nil {
@@ -92,7 +92,7 @@ func TestWordsBecomeARequest(t *testing.T) {
 		Definition: "orders", Purpose: "month end", Columns: []string{"id", "名字"}, Filters: []snapshot.Filter{{Column: "a", Op: "eq", Value: json.RawMessage(`"b"`)}},
 		Span: snapshot.Span{From: "2026-03-08T00:00:00-05:00", To: "2026-04-01T00:00:00+02:00"}, AsOf: "2026-05-01T00:00:00-04:00", Zone: "America/New_York",
 		Format:   snapshot.FormatRequest{Type: "csv", Compression: "none", Delimiter: "\t", LineEnd: "lf", Header: &header, BOM: true, Null: &null, Encoding: "utf-8"},
-		FileName: `订单 "Q3"`, Layout: "files",
+		FileName: `订单 (Q3)`, Layout: "files",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -64,7 +64,7 @@ func TestCombinationsThatDoNotExistAreRefusedInTheWordsOfTheFlags(t *testing.T) 
 func TestTheFileHasTheNameThatWasAskedForEverywhere(t *testing.T) {
 	t.Parallel()
 	s, ana := withOrders(t)
-	const name = `订单,导出 "Q3".csv`
+	const name = `订单,导出 (Q3).csv`
 	folder := s.path("files") + "/"
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
