@@ -90,8 +90,8 @@ func keyNullable(q *row.Query, column row.Column) error {
 }
 
 func keyNull(q *row.Query) error {
-	return job.Errorf(job.Permanent, codeKeyNullable, "view %s yields NULL in a column of its key (%s); leave such rows out of the "+
-		"view or choose another key in the definition", q.Table, keyNames(q))
+	return job.Errorf(job.Permanent, codeKeyNullable, "%s yields NULL in a column of its key (%s); mend such rows, leave them out in "+
+		"a view or choose another key in the definition", q.Table, keyNames(q))
 }
 
 // keyNotIndexed refuses a table that can't be read in the order of its key. least are the key columns that an index must

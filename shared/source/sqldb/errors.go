@@ -32,7 +32,7 @@ type fault string
 
 const (
 	faultNone      fault = ""
-	faultNull      fault = "is NULL, which a key can't be; declare the column NOT NULL"
+	faultNull      fault = "is NULL, which a key can't be; declare the column NOT NULL, or leave such rows out of the view"
 	faultYear      fault = "is a time before year 0001 or after year 9999, or infinite, which no file format can carry; correct the row or export the column as string from a view"
 	faultNotFinite fault = "is NaN or infinite, which no decimal can carry; correct the row or declare the column string"
 	faultClass     fault = "is stored in a type that can't give the declared kind"

@@ -13,8 +13,12 @@ import (
 
 // postgresTable is what the catalogue says of one relation.
 type postgresTable struct {
-	// kind is pg_class.relkind: r table, p partitioned, m materialised view, v view, f foreign table.
+	// kind is pg_class.relkind: r table, p partitioned, v view, f foreign table. Whatever has no sure promise that its key is
+	// never NULL counts as a view: a materialised one, whose columns can't be declared NOT NULL, and a table whose key has a
+	// domain's word for it, which INSERT gets around with a subquery that yields nothing.
 	kind byte
+	// indexed says that it can have indexes of its own.
+	indexed bool
 	// local says that all its rows are stored and compared here: it isn't a view or a foreign table, and none of its
 	// partitions and children is a foreign one.
 	local   bool
@@ -30,8 +34,9 @@ type postgresTable struct {
 
 type postgresColumn struct {
 	postgresType
-	notNull bool
-	granted bool
+	// notNull is the column's own promise, promised that of its domain.
+	notNull, promised bool
+	granted           bool
 	// blind says that different texts may compare equal.
 	blind bool
 	// declared is the column's own type in SQL, a domain's name included.
@@ -53,7 +58,7 @@ const catalogue = `WITH RECURSIVE h(oid) AS (
 SELECT c.relkind, a.attname, b.oid, format_type(b.oid, NULL), b.typcategory, a.attnotnull,
 	has_column_privilege(a.attrelid, a.attnum, 'SELECT'),
 	b.typname = 'citext' OR NOT coalesce(l.collisdeterministic, true), format_type(a.atttypid, NULL),
-	(SELECT NOT bool_or(k.relkind IN ('v', 'f')) FROM h JOIN pg_class AS k ON k.oid = h.oid)
+	(SELECT NOT bool_or(k.relkind IN ('v', 'f')) FROM h JOIN pg_class AS k ON k.oid = h.oid), b.promised
 FROM pg_class AS c
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 CROSS JOIN LATERAL (
@@ -61,7 +66,8 @@ CROSS JOIN LATERAL (
 		SELECT a.atttypid
 		UNION ALL SELECT t.typbasetype FROM d JOIN pg_type AS t ON t.oid = d.oid WHERE t.typtype = 'd'
 	)
-	SELECT t.* FROM d JOIN pg_type AS t ON t.oid = d.oid WHERE t.typtype <> 'd'
+	SELECT t.*, (SELECT bool_or(n.typnotnull) FROM d JOIN pg_type AS n ON n.oid = d.oid) AS promised
+	FROM d JOIN pg_type AS t ON t.oid = d.oid WHERE t.typtype <> 'd'
 ) AS b
 LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 WHERE c.oid = to_regclass($1)`
@@ -84,7 +90,8 @@ WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND i.indpred IS NULL`
 
 // Check implements source.Source. A key column must be NOT NULL and compare different texts as different, and an index
 // must begin with the tenant and the first key column, or with that column: each batch would sort the table otherwise.
-// Views and foreign tables can't declare this; Plan searches them for NULL keys instead, once.
+// Views and foreign tables can't declare this, and materialised views and domains no NOT NULL to rely on; Plan searches
+// them for NULL keys instead, once.
 func (s *postgresSource) Check(ctx context.Context, q row.Query) error {
 	if err := validate(&q); err != nil {
 		return err
@@ -98,13 +105,13 @@ func (s *postgresSource) Check(ctx context.Context, q row.Query) error {
 			return keyCollation(&q, column, "give it a deterministic collation")
 		}
 	}
-	if s.table.kind == 'v' || s.table.kind == 'f' {
-		return nil
-	}
 	for _, column := range q.Key {
-		if !s.table.columns[column.Source].notNull {
+		if c := s.table.columns[column.Source]; s.table.kind != 'v' && s.table.kind != 'f' && !c.notNull {
 			return keyNullable(&q, column)
 		}
+	}
+	if !s.table.indexed {
+		return nil
 	}
 	first := q.Key[0].Source
 	for _, index := range s.table.indexes {
@@ -171,6 +178,19 @@ func (t *postgresTable) typeOf(oid uint32) postgresType {
 	return postgresType{oid: oid, name: "with object id " + strconv.FormatUint(uint64(oid), 10)}
 }
 
+// takesDomainsWord reports whether the key's columns are NOT NULL, and some only as their domains say.
+func (t *postgresTable) takesDomainsWord(q *row.Query) bool {
+	some := false
+	for _, column := range q.Key {
+		c := t.columns[column.Source]
+		if !c.notNull && !c.promised {
+			return false
+		}
+		some = some || !c.notNull
+	}
+	return some
+}
+
 // describe reads the catalogue.
 func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresTable, error) {
 	if err := s.passBytes(ctx, q); err != nil {
@@ -192,12 +212,16 @@ func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresT
 		t.types[base.oid] = base
 		t.columns[string(values[1])] = postgresColumn{
 			postgresType: base, notNull: values[5][0] == 't', granted: values[6][0] == 't', blind: values[7][0] == 't',
-			declared: string(values[8]),
+			declared: string(values[8]), promised: values[10][0] == 't',
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	t.indexed = t.kind == 'r' || t.kind == 'p' || t.kind == 'm'
+	if t.kind == 'm' || t.takesDomainsWord(q) {
+		t.kind = 'v'
 	}
 	if len(t.columns) == 0 {
 		t.alike, err = s.alike(ctx, q)
