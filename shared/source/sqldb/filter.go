@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -88,6 +89,42 @@ func possible(f row.Filter, has func(value string) bool) (left row.Filter, some 
 		return f, len(f.Values) > 0
 	}
 	return f, true
+}
+
+// asReal makes a filter of numbers one that a column of 32 bits understands. Its shortest text, which the file shows, is
+// mostly neither the number that it holds nor that of the same text in 64 bits; so the column is compared with the real
+// nearest to the value, and where the file shows that as another number, nothing equals the value and an order says on
+// which side of it the real lies.
+func asReal(f row.Filter) (real row.Filter, some bool) {
+	f, some = possible(f, func(value string) bool {
+		_, side := nearestReal(value)
+		return side == 0
+	})
+	if !some || len(f.Values) != 1 {
+		return f, some
+	}
+	_, side := nearestReal(f.Values[0])
+	switch less := f.Op == row.Less || f.Op == row.LessEqual; {
+	case side == 0 || f.Op == row.Equal || f.Op == row.NotEqual || f.Op == row.In:
+	case less && side < 0:
+		f.Op = row.LessEqual
+	case less:
+		f.Op = row.Less
+	case side < 0:
+		f.Op = row.Greater
+	default:
+		f.Op = row.GreaterEqual
+	}
+	return f, true
+}
+
+// nearestReal is the number of 32 bits nearest to a value, infinite where that is beyond all of them; side is where its own
+// text lies: below the value (-1), above it (1), or at it (0).
+func nearestReal(value string) (near float64, side int) {
+	exact, _ := strconv.ParseFloat(value, 64)
+	near, _ = strconv.ParseFloat(value, 32)
+	shown, _ := strconv.ParseFloat(strconv.FormatFloat(near, 'g', -1, 32), 64)
+	return near, cmp.Compare(shown, exact)
 }
 
 // checkValue refuses a filter value that isn't canonical text of its column's kind.

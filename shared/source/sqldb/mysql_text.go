@@ -143,10 +143,16 @@ func (s *mysqlSource) time(b *builder, op, canonical string) (string, error) {
 	return quoteColumn(b.query.TimeColumn) + " " + op + " " + b.bind(literal), nil
 }
 
-// filter compares text by its bytes, whatever the column's collation, and everything else by value. A number that is no
-// bool satisfies neither true nor false.
+// filter compares text by its bytes, whatever the column's collation, and everything else by value, a FLOAT as the number
+// that its few digits are. A number that is no bool satisfies neither true nor false.
 func (s *mysqlSource) filter(b *builder, f row.Filter) (string, error) {
 	left, t := quoteColumn(f.Column), s.table.typeOf(f.Column)
+	if t.class == classFloat {
+		var some bool
+		if f, some = asReal(f); !some {
+			return "1 = 0", nil
+		}
+	}
 	switch {
 	case f.Column.Kind == row.String:
 		left = bytewise(left, t)
@@ -164,7 +170,12 @@ func (s *mysqlSource) filter(b *builder, f row.Filter) (string, error) {
 		var literal arg
 		ok := true
 		switch f.Column.Kind {
-		case row.String, row.Bytes:
+		case row.String:
+			if t.small() {
+				value = strings.ToLower(value)
+			}
+			literal = bytesLiteral(value)
+		case row.Bytes:
 			literal = bytesLiteral(value)
 		case row.Bool:
 			literal = arg{text: strconv.Itoa(strings.Count(value, "true"))}
@@ -186,15 +197,15 @@ func (s *mysqlSource) filter(b *builder, f row.Filter) (string, error) {
 	})
 }
 
-// floatLiteral is the number as the column holds it: a FLOAT's canonical text is shorter than its value.
+// floatLiteral is the number as the column holds it: a FLOAT's canonical text is shorter than its value. What is beyond all
+// FLOATs stays as it is.
 func floatLiteral(value string, t mysqlType) (literal arg, ok bool) {
-	bits := 64
-	if t.class == classFloat {
-		bits = 32
-	}
-	v, err := strconv.ParseFloat(value, bits)
+	v, err := strconv.ParseFloat(value, 64)
 	if err != nil || math.IsInf(v, 0) {
 		return arg{}, false
+	}
+	if near, _ := nearestReal(value); t.class == classFloat && !math.IsInf(near, 0) {
+		v = near
 	}
 	return arg{text: strconv.FormatFloat(v, 'e', -1, 64)}, true
 }

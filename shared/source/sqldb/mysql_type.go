@@ -196,6 +196,9 @@ func (t mysqlType) orders() bool {
 	return false
 }
 
+// small reports whether the type reads letters of either case and writes small ones.
+func (t mysqlType) small() bool { return t.name == "uuid" || t.name == "inet6" }
+
 // mysqlTypesGiving names the types for kind.
 func mysqlTypesGiving(kind row.Kind) string {
 	switch kind {

@@ -58,22 +58,33 @@ func (s *postgresSource) time(b *builder, op, canonical string) (string, error) 
 	return quoteColumn(column) + " " + op + " " + b.bind(arg{text: canonical}), nil
 }
 
+// filter compares what the file shows: text with the blanks and the mask that the server writes, a real as the number that
+// its few digits are. Text is equal where its bytes are, as the tenant's is; its order is that of the column's collation.
 func (s *postgresSource) filter(b *builder, f row.Filter) (string, error) {
+	t := s.typeOf(f.Column)
 	f, some := possible(f, func(value string) bool { return s.table == nil || !s.table.unspelt[value] })
+	if some && t.oid == oidFloat4 {
+		f, some = asReal(f)
+	}
 	if !some {
 		return "FALSE", nil
 	}
-	left := quoteColumn(f.Column)
-	cast := ""
+	left, cast := quoteColumn(f.Column), ""
 	switch f.Column.Kind {
 	case row.String:
-		left, cast = left+"::text", "::text"
+		left, cast = t.shown(left), "::text"
+		if f.Op == row.Equal || f.Op == row.NotEqual || f.Op == row.In {
+			left += ` COLLATE "C"`
+		}
 	case row.Int64:
 		cast = "::bigint"
 	case row.Decimal:
 		cast = "::numeric"
 	case row.Float64:
 		cast = "::float8"
+		if t.oid == oidFloat4 {
+			cast = "::float4"
+		}
 	case row.Bool:
 		cast = "::boolean"
 	case row.Date:
@@ -97,15 +108,31 @@ func (s *postgresSource) filter(b *builder, f row.Filter) (string, error) {
 			}
 		case row.Bytes:
 			value = hexText(value)
+		case row.Float64:
+			if t.oid == oidFloat4 {
+				near, _ := nearestReal(value)
+				value = strconv.FormatFloat(near, 'g', -1, 32)
+			}
 		case row.String:
 			if s.table != nil && s.table.unspelt[value] {
 				return "", filterInvalid(f, "has a value with a letter that the encoding of the database hasn't, so that it has no place in its order; "+
 					"use eq, ne or in")
 			}
-		case row.Int64, row.Decimal, row.Float64, row.Bool, row.Date, row.JSON:
+			if t.small() {
+				value = strings.ToLower(value)
+			}
+		case row.Int64, row.Decimal, row.Bool, row.Date, row.JSON:
 		}
 		return b.bind(arg{text: value}) + cast, nil
 	})
+}
+
+// typeOf is the type of a column.
+func (s *postgresSource) typeOf(column row.Column) postgresType {
+	if s.table == nil {
+		return postgresType{}
+	}
+	return s.table.columns[column.Source].postgresType
 }
 
 func (s *postgresSource) hint() string { return "" }

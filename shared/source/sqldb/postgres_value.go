@@ -127,6 +127,29 @@ func (t postgresType) gives(kind row.Kind) bool {
 	return false
 }
 
+// shown is the SQL of a value's text as the server sends it, in the collation of the column. A cast to text is that as a rule;
+// but it takes the blanks at the end from a char(n), gives an inet a mask that says nothing, and keeps an xml's encoding.
+func (t postgresType) shown(column string) string {
+	switch t.oid {
+	case oidBpchar:
+		return "(" + column + "::text || repeat(' ', octet_length(" + column + ") - octet_length(" + column + "::text)))"
+	case oidInet:
+		return "textin(inet_out(" + column + "))"
+	case oidXML:
+		return "textin(xml_out(" + column + "))"
+	}
+	return column + "::text"
+}
+
+// small reports whether the type reads letters of either case and writes small ones.
+func (t postgresType) small() bool {
+	switch t.oid {
+	case oidUUID, oidInet, oidCIDR, oidMACAddr, oidMACAddr8:
+		return true
+	}
+	return false
+}
+
 // spelled reports whether a string is the type's text for want of a better kind. Different texts of such types may be
 // equal, as 24:00:00 and 1 day are, so that none orders a key.
 func (t postgresType) spelled() bool {
