@@ -27,7 +27,7 @@ const (
 	// Date is YYYY-MM-DD; it has no zone and never shifts.
 	Date Kind = "date"
 	// Timestamp is an instant in RFC 3339 with the offset of the query's zone and the source's own precision:
-	// 2026-03-29T03:00:00.123456+02:00.
+	// 2026-03-29T03:00:00.123456+02:00; OffsetUnknown where the zone has no year for it.
 	Timestamp Kind = "timestamp"
 	// DateTime is a wall-clock time without zone: 2026-03-29T03:00:00.123456.
 	DateTime Kind = "datetime"
@@ -36,6 +36,11 @@ const (
 	// Bytes is the raw value; formats without binary values write standard base64 with padding.
 	Bytes Kind = "bytes"
 )
+
+// OffsetUnknown is the offset of an instant of the years 0001 to 9999 whose wall clock in the query's zone lies beyond
+// them: 9999-12-31T23:30:00-00:00 in Asia/Shanghai. Its clock is UTC's (RFC 3339, section 4.3). A format that stores
+// instants takes it, one that writes them in the zone can't.
+const OffsetUnknown = "-00:00"
 
 // Kinds lists every kind in the order of the constants, for messages and validation.
 func Kinds() []Kind {

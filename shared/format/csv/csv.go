@@ -161,7 +161,7 @@ func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) 
 		switch column := &e.columns[i]; {
 		case column.check != nil:
 			if !column.check(value) {
-				return dst, field.NotCanonical(e.place(b, r, i), column.kind)
+				return dst, field.NotCanonical(e.place(b, r, i), column.kind, value)
 			}
 			dst = e.appendCanonical(dst, value)
 		case column.binary:

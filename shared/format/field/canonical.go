@@ -89,6 +89,7 @@ func fraction(value []byte) bool {
 	return len(value) == 0 || value[0] == '.' && digits(value[1:])
 }
 
+// timestamp accepts no row.OffsetUnknown, for it stands where the zone of the export has no text.
 func timestamp(value []byte) bool {
 	if !row.IsWall(value, 'T') {
 		return false
@@ -102,6 +103,9 @@ func timestamp(value []byte) bool {
 		return false
 	}
 	zone := rest[len(rest)-offset:]
+	if string(zone) == row.OffsetUnknown {
+		return false
+	}
 	return (zone[0] == '+' || zone[0] == '-') && zone[3] == ':' && digits(zone[1:3]) && digits(zone[4:]) &&
 		fraction(rest[:len(rest)-offset])
 }

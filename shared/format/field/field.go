@@ -4,6 +4,7 @@
 package field
 
 import (
+	"bytes"
 	"fmt"
 
 	"sealift/shared/job"
@@ -61,8 +62,12 @@ func InvalidUTF8(p Place) *job.Error {
 		"or let the definition say invalid_utf8: %s to write U+FFFD for each invalid sequence", Replace)
 }
 
-// NotCanonical is the error for a value at p that isn't of its kind.
-func NotCanonical(p Place, kind row.Kind) *job.Error {
+// NotCanonical is the error for a value at p that isn't of its kind, or is an instant that has no text in the export's zone.
+func NotCanonical(p Place, kind row.Kind, value []byte) *job.Error {
+	if kind == row.Timestamp && bytes.HasSuffix(value, []byte(row.OffsetUnknown)) {
+		return Errorf(p, CodeOutOfRange, "in the export's time zone the time lies beyond the years 0001 to 9999, which no text can carry; "+
+			"ask for the export in zone UTC, which can carry it, or for Parquet, which stores UTC")
+	}
 	return Errorf(p, CodeNotCanonical, "the value isn't a valid %s; repair it at the source, "+
 		"or declare the column as %s in the definition", kind, row.String)
 }

@@ -92,7 +92,7 @@ func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) 
 		}
 		kind := e.config.Columns[i].Kind
 		if !field.Check(kind, value) {
-			return dst, field.NotCanonical(e.place(b, r, i), kind)
+			return dst, field.NotCanonical(e.place(b, r, i), kind, value)
 		}
 		if len(value) > largeBytes {
 			size := e.sizeMax(kind, value)
@@ -155,7 +155,7 @@ func (e *Encoder) appendText(dst []byte, b *row.Batch, r, i int, value []byte, c
 // appendDocument appends a value of kind JSON; invalid says that it isn't UTF-8 and has been counted.
 func (e *Encoder) appendDocument(dst []byte, b *row.Batch, r, i int, value []byte, invalid bool, c *field.Counters) ([]byte, error) {
 	if !json.Valid(value) {
-		return dst, field.NotCanonical(e.place(b, r, i), row.JSON)
+		return dst, field.NotCanonical(e.place(b, r, i), row.JSON, value)
 	}
 	start, unpaired := len(dst), field.Unpaired(value)
 	if unpaired && e.config.InvalidUTF8 != field.Replace {

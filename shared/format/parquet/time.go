@@ -2,6 +2,8 @@ package parquet
 
 import (
 	"time"
+
+	"sealift/shared/row"
 )
 
 // microsPerSecond is the unit of stored times.
@@ -124,13 +126,18 @@ func appendCivil(dst []byte, micros int64, digits int) []byte {
 }
 
 // appendInstant appends RFC 3339 in a zone. As its text has no seconds in an offset, where a zone had some the offset is
-// cut to whole minutes and the wall clock moves with it.
+// cut to whole minutes and the wall clock moves with it. Where the zone has no year of four digits for it, it is UTC with
+// row.OffsetUnknown.
 func appendInstant(dst []byte, micros int64, digits int, zone *time.Location) []byte {
 	if zone == time.UTC {
 		return append(appendCivil(dst, micros, digits), 'Z')
 	}
 	_, offset := time.UnixMicro(micros).In(zone).Zone()
 	minutes := offset / 60
+	wall := time.UnixMicro(micros).UTC().Add(time.Duration(minutes) * time.Minute)
+	if wall.Year() < 1 || wall.Year() > 9999 {
+		return append(appendCivil(dst, micros, digits), row.OffsetUnknown...)
+	}
 	dst = appendCivil(dst, micros+int64(minutes)*60*microsPerSecond, digits)
 	sign := byte('+')
 	if minutes < 0 {

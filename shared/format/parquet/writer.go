@@ -195,7 +195,7 @@ func (w *Writer) read(b *row.Batch, r int) (size int, err error) {
 		default:
 			var v verdict
 			if cell.low, cell.high, v = parse(c.reading, c.scale, value); v != good {
-				return 0, w.refuse(b, r, i, v)
+				return 0, w.refuse(b, r, i, value, v)
 			}
 		}
 		if size += cell.size(c.storage); size > limits.RowBytesMax {
@@ -214,11 +214,11 @@ func (w *Writer) text(b *row.Batch, r, i int, value []byte) ([]byte, error) {
 		return value, nil
 	case readExact:
 		if !field.Check(row.Decimal, value) {
-			return nil, field.NotCanonical(w.place(b, r, i), row.Decimal)
+			return nil, field.NotCanonical(w.place(b, r, i), row.Decimal, value)
 		}
 	case readJSON:
 		if !json.Valid(value) {
-			return nil, field.NotCanonical(w.place(b, r, i), row.JSON)
+			return nil, field.NotCanonical(w.place(b, r, i), row.JSON, value)
 		}
 		unpaired = field.Unpaired(value)
 	case readText, readInt, readDecimal, readFloat, readBool, readDate, readDateTime, readTimestamp:
@@ -263,10 +263,10 @@ func (w *Writer) place(b *row.Batch, r, i int) field.Place {
 }
 
 // refuse is the error for a value that isn't good.
-func (w *Writer) refuse(b *row.Batch, r, i int, v verdict) error {
+func (w *Writer) refuse(b *row.Batch, r, i int, value []byte, v verdict) error {
 	place, column := w.place(b, r, i), w.config.Columns[i]
 	if v == malformed {
-		return field.NotCanonical(place, column.Kind)
+		return field.NotCanonical(place, column.Kind, value)
 	}
 	switch column.Kind {
 	case row.Decimal:

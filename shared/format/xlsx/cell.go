@@ -94,9 +94,6 @@ func (e *encoder) clockStyle(clock []byte, kind row.Kind) (style, ms int, ok boo
 			clock = clock[:len(clock)-6]
 			minutes := two(zone[1:])*60 + two(zone[4:])
 			if zone[0] == '-' {
-				if minutes == 0 {
-					return 0, 0, false // RFC 3339: the offset isn't known
-				}
 				minutes = -minutes
 			}
 			if suffix, ok = suffixOf(minutes); !ok || two(zone[4:]) > 59 || e.config.utc() {

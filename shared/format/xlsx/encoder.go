@@ -173,7 +173,8 @@ func (e *encoder) errorOf(wrong fault, b *row.Batch, r, i int) error {
 			"holds; leave the column out, choose another format, or let the definition say long_text: %s for text that may "+
 			"be cut", CellUnitsMax, LongTruncate)
 	case notCanonical:
-		return field.NotCanonical(place, e.columns[i].kind)
+		value, _ := b.Value(r, i)
+		return field.NotCanonical(place, e.columns[i].kind, value)
 	case none:
 	}
 	return nil

@@ -213,6 +213,7 @@ func TestARowThatCantBeWrittenIsNamed(t *testing.T) {
 		{"not a number", configOf(row.Int64), []string{"1e5"}, "value_not_canonical"},
 		{"not a date", configOf(row.Date), []string{"infinity"}, "value_not_canonical"},
 		{"not a time", configOf(row.Timestamp), []string{"2026-03-29T03:00:00"}, "value_not_canonical"},
+		{"a time that the zone can't show", configOf(row.Timestamp), []string{"9999-12-31T23:30:00-00:00"}, "value_out_of_range"},
 		{"too large", wide, values, "row_too_large"},
 	}
 	for _, c := range cases {

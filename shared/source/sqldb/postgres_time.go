@@ -61,7 +61,7 @@ func timely(kind row.Kind) bool {
 }
 
 // append writes what the server sent as canonical text; ok is false, and nothing written, for the infinities and for
-// years beyond 0001 to 9999.
+// years beyond 0001 to 9999, of instants those of UTC and the zone.
 func (c *clock) append(dst, sent []byte) (out []byte, ok bool) {
 	if len(sent) == dateBytes {
 		days := int32(binary.BigEndian.Uint32(sent)) //nolint:gosec // the sign is the protocol's
@@ -86,9 +86,12 @@ func (c *clock) append(dst, sent []byte) (out []byte, ok bool) {
 	}
 	wall := unix + int64(offset)
 	day := floorDiv(wall, 86400)
-	text, ok := c.date(day)
-	if !ok {
-		return dst, false
+	text, known := c.date(day)
+	if !known {
+		wall, day = unix, floorDiv(unix, 86400)
+		if text, ok = c.date(day); !ok {
+			return dst, false
+		}
 	}
 	second := int(wall - day*86400)
 	minute := second / 60
@@ -97,6 +100,9 @@ func (c *clock) append(dst, sent []byte) (out []byte, ok bool) {
 	dst = appendMicro(dst, micro)
 	if c.zone == nil {
 		return dst, true
+	}
+	if !known {
+		return append(dst, row.OffsetUnknown...), true
 	}
 	return appendOffset(dst, offset, utc), true
 }

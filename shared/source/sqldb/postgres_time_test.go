@@ -70,6 +70,22 @@ func TestClockKnowsTheEndsOfTheCalendar(t *testing.T) {
 			}
 		}
 	}
+	for name, ends := range map[string][2]time.Time{
+		"Asia/Shanghai": {last, last.Add(time.Microsecond)}, "America/New_York": {first, first.Add(-time.Microsecond)},
+	} {
+		at, beyond := ends[0], ends[1]
+		z, err := newZone(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := at.Format("2006-01-02T15:04:05.999999") + row.OffsetUnknown
+		if got, ok := newClock(row.Timestamp, z).append(nil, sentTimestamp(at)); !ok || string(got) != want {
+			t.Errorf("%s in %s becomes %q (%v), want %q", at, name, got, ok, want)
+		}
+		if got, ok := newClock(row.Timestamp, z).append([]byte("x"), sentTimestamp(beyond)); ok || string(got) != "x" {
+			t.Errorf("%s in %s becomes %q", beyond, name, got)
+		}
+	}
 	for days, want := range map[uint32]string{0: "2000-01-01", ^uint32(0): "1999-12-31", 2921939: "9999-12-31"} {
 		if got, ok := newClock(row.Date, nil).append(nil, binary.BigEndian.AppendUint32(nil, days)); !ok || string(got) != want {
 			t.Errorf("day %d becomes %q (%v), want %q", days, got, ok, want)

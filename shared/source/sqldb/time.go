@@ -6,6 +6,7 @@ import (
 	_ "time/tzdata" // zones must be known where the system has none
 
 	"sealift/shared/job"
+	"sealift/shared/row"
 )
 
 // civil is a calendar date and wall-clock time as a database writes it.
@@ -173,16 +174,28 @@ func newZone(name string) (*zone, error) {
 
 // append writes the instant that is unix seconds plus fraction as RFC 3339 in the zone, "Z" when the zone is UTC. RFC
 // 3339 has no seconds in an offset: where a zone had some (before about 1900), the offset is cut to whole minutes and
-// the wall clock moves with it, so that the instant stays exact. ok is false when the year leaves 0001 to 9999.
+// the wall clock moves with it, so that the instant stays exact. Where only the zone's year leaves 0001 to 9999 it is UTC
+// with row.OffsetUnknown; ok is false when that of UTC leaves them too.
 func (z *zone) append(dst []byte, unix int64, fraction []byte) (out []byte, ok bool) {
 	offset, utc := z.offsetAt(unix)
 	c := civilOf(unix + int64(offset))
-	if c.year < 1 || c.year > 9999 {
+	known := c.writable()
+	if !known {
+		c = civilOf(unix)
+	}
+	if !c.writable() {
 		return dst, false
 	}
 	c.fraction = fraction
-	return appendOffset(c.append(dst, 'T'), offset, utc), true
+	dst = c.append(dst, 'T')
+	if !known {
+		return append(dst, row.OffsetUnknown...), true
+	}
+	return appendOffset(dst, offset, utc), true
 }
+
+// writable reports whether the year has four digits.
+func (c civil) writable() bool { return c.year >= 1 && c.year <= 9999 }
 
 // offsetAt is the zone's offset at an instant, whole minutes in seconds east; utc says that the zone is UTC itself.
 func (z *zone) offsetAt(unix int64) (offset int, utc bool) {

@@ -41,6 +41,40 @@ func TestInstantsAgreeWithTheTimePackage(t *testing.T) {
 	}
 }
 
+func TestInstantsBeyondTheYearsOfTheirZoneAreUTCWithAnUnknownOffset(t *testing.T) {
+	t.Parallel()
+	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	for _, c := range []struct {
+		zone string
+		at   time.Time
+		want string // "" for a refusal
+	}{
+		{"Asia/Shanghai", last, "9999-12-31T23:59:59.5-00:00"},
+		{"Asia/Shanghai", last.Add(-8 * time.Hour), "9999-12-31T23:59:59.5+08:00"},
+		{"Asia/Shanghai", last.Add(time.Second - 8*time.Hour), "9999-12-31T16:00:00.5-00:00"},
+		{"Asia/Shanghai", last.Add(time.Second), ""},
+		{"Asia/Shanghai", first, "0001-01-01T08:05:00.5+08:05"},
+		{"America/New_York", first, "0001-01-01T00:00:00.5-00:00"},
+		{"America/New_York", first.Add(4*time.Hour + 56*time.Minute), "0001-01-01T00:00:00.5-04:56"},
+		{"America/New_York", first.Add(-time.Second), ""},
+		{"America/New_York", last, "9999-12-31T18:59:59.5-05:00"},
+		{"UTC", last, "9999-12-31T23:59:59.5Z"},
+		{"UTC", last.Add(time.Second), ""},
+		{"UTC", first.Add(-time.Second), ""},
+	} {
+		z, err := newZone(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := z.append(nil, c.at.Unix(), []byte("5")); string(got) != c.want || ok != (c.want != "") {
+			t.Errorf("%s in %s is %q (%v), want %q", c.at, c.zone, got, ok, c.want)
+		}
+		if back, parsed := parseInstant(c.want); c.want != "" && (!parsed || back.unix != c.at.Unix()) {
+			t.Errorf("%s reads back as %d, want %d", c.want, back.unix, c.at.Unix())
+		}
+	}
+}
+
 func TestUnknownZonesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "Local", "Mars/Olympus", "../etc/passwd"} {
