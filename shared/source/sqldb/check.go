@@ -84,6 +84,12 @@ func mistyped(q *row.Query, column row.Column, have, want string) error {
 		have, want)
 }
 
+// unfitForKey refuses a column of the key whose type gives its kind, but doesn't order it.
+func unfitForKey(q *row.Query, column row.Column, have, why string) error {
+	return job.Errorf(job.Permanent, codeSchemaChanged, "column %s of table %s has type %s, which can't be in a key, because %s; "+
+		"choose another key in a new version of the definition, or export a view that casts the column", called(column), q.Table, have, why)
+}
+
 func keyNullable(q *row.Query, column row.Column) error {
 	return job.Errorf(job.Permanent, codeKeyNullable, "key column %s of table %s may be NULL, and rows without a key can't be "+
 		"ordered; declare it NOT NULL or choose another key in the definition", column.Source, q.Table)

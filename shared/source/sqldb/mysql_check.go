@@ -248,8 +248,11 @@ func (t *mysqlTable) check(q *row.Query) error {
 			return queryInvalid("column %s of table %s declares unit %s, which is for whole numbers in a SQLite file, and has type %s; remove "+
 				"the unit, and export whole numbers from a view that casts them, as with FROM_UNIXTIME", column.Source, q.Table, column.Unit, have.declared)
 		}
-		if key := i < len(q.Key); !have.gives(column.Kind) || key && (!have.orders() || column.Kind == row.String && have.class != classText) {
-			return mistyped(q, column, have.declared, mysqlTypesGiving(column.Kind)+map[bool]string{true: ", in a key without enum, set, year, time, bit and bytes"}[key])
+		if !have.gives(column.Kind) {
+			return mistyped(q, column, have.declared, mysqlTypesGiving(column.Kind))
+		}
+		if i < len(q.Key) && (!have.orders() || column.Kind == row.String && have.class != classText) {
+			return unfitForKey(q, column, have.declared, "its order isn't that of what the file shows")
 		}
 	}
 	return t.checkCharsets(q)

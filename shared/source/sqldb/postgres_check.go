@@ -163,8 +163,11 @@ func (t *postgresTable) check(q *row.Query) error {
 			return queryInvalid("column %s of table %s declares unit %s, which is for whole numbers in a SQLite file, and has type %s; remove "+
 				"the unit, and export whole numbers from a view that casts them, as with to_timestamp", column.Source, q.Table, column.Unit, have.String())
 		}
-		if !have.gives(column.Kind) || i < len(q.Key) && column.Kind == row.String && have.spelled() {
+		if !have.gives(column.Kind) {
 			return mistyped(q, column, have.String(), typesGiving(column.Kind))
+		}
+		if i < len(q.Key) && column.Kind == row.String && !have.orders() {
+			return unfitForKey(q, column, have.String(), "it has no order, or one in which different texts are equal")
 		}
 	}
 	return nil

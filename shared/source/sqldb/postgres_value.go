@@ -150,8 +150,13 @@ func (t postgresType) small() bool {
 	return false
 }
 
-// spelled reports whether a string is the type's text for want of a better kind. Different texts of such types may be
-// equal, as 24:00:00 and 1 day are, so that none orders a key.
+// orders reports whether a key of strings can be of the type: json and xml have no order, and in that of jsonb, as in that
+// of what is spelled, different texts may be equal, as 24:00:00 and 1 day are.
+func (t postgresType) orders() bool {
+	return !t.spelled() && t.oid != oidJSON && t.oid != oidJSONB && t.oid != oidXML
+}
+
+// spelled reports whether a string is the type's text for want of a better kind.
 func (t postgresType) spelled() bool {
 	switch t.oid {
 	case oidMoney, oidInterval, oidNumeric:
