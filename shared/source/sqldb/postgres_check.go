@@ -173,12 +173,15 @@ func (t *postgresTable) check(q *row.Query) error {
 	return nil
 }
 
-// typeOf is the type with the id, as the relation's columns have it.
+// typeOf is the type with the id, as the relation's columns have it or every database.
 func (t *postgresTable) typeOf(oid uint32) postgresType {
 	if known, ok := t.types[oid]; ok {
 		return known
 	}
-	return postgresType{oid: oid, name: "with object id " + strconv.FormatUint(uint64(oid), 10)}
+	if name := ownName(oid); name != "" {
+		return postgresType{oid: oid, name: name}
+	}
+	return postgresType{oid: oid, name: "other than when it was checked (object id " + strconv.FormatUint(uint64(oid), 10) + ")"}
 }
 
 // takesDomainsWord reports whether the key's columns are NOT NULL, and some only as their domains say.

@@ -150,6 +150,69 @@ func (t postgresType) small() bool {
 	return false
 }
 
+// ownName is what SQL calls a type that every database has, "" for others.
+func ownName(oid uint32) string {
+	switch oid {
+	case oidBool:
+		return "boolean"
+	case oidBytea:
+		return "bytea"
+	case oidInt2:
+		return "smallint"
+	case oidInt4:
+		return "integer"
+	case oidInt8:
+		return "bigint"
+	case oidText:
+		return "text"
+	case oidVarchar:
+		return "character varying"
+	case oidBpchar:
+		return "character"
+	case oidJSON:
+		return "json"
+	case oidJSONB:
+		return "jsonb"
+	case oidXML:
+		return "xml"
+	case oidMoney:
+		return "money"
+	case oidInterval:
+		return "interval"
+	case oidFloat4:
+		return "real"
+	case oidFloat8:
+		return "double precision"
+	case oidCIDR:
+		return "cidr"
+	case oidInet:
+		return "inet"
+	case oidMACAddr:
+		return "macaddr"
+	case oidMACAddr8:
+		return "macaddr8"
+	case oidDate:
+		return "date"
+	case oidTime:
+		return "time without time zone"
+	case oidTimetz:
+		return "time with time zone"
+	case oidTimestamp:
+		return "timestamp without time zone"
+	case oidTimestamptz:
+		return "timestamp with time zone"
+	case oidBit:
+		return "bit"
+	case oidVarbit:
+		return "bit varying"
+	case oidNumeric:
+		return "numeric"
+	case oidUUID:
+		return "uuid"
+	}
+	return ""
+}
+
 // orders reports whether a key of strings can be of the type: json and xml have no order, and in that of jsonb, as in that
 // of what is spelled, different texts may be equal, as 24:00:00 and 1 day are.
 func (t postgresType) orders() bool {
