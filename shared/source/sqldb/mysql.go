@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sealift/shared/job"
+	"sealift/shared/limits"
 	"sealift/shared/row"
 	"sealift/shared/source"
 )
@@ -177,6 +178,10 @@ func (s *mysqlSource) run(ctx context.Context, q *row.Query, st statement, rest 
 	if broken {
 		s.drop()
 	}
+	var long rowTooLong
+	if reader, reads := r.(*mysqlReader); reads && errors.As(err, &long) {
+		return rowTooLarge(reader.next(), long.bytes, limits.RowBytesMax)
+	}
 	if err != nil {
 		return mysqlFailure(ctx, q, err)
 	}
@@ -246,6 +251,7 @@ func (s *mysqlSource) Read(ctx context.Context, q row.Query, r row.Range, after 
 	}
 	limit.Rows = rows
 	reader := newMySQLReader(s, &q, index, limit, b)
+	reader.from, reader.after = r.From, after
 	err = s.run(ctx, &q, st, restFactor*limit.Bytes, reader)
 	if reader.full && isRestLong(err) {
 		err = nil

@@ -44,6 +44,8 @@ type mysqlReader struct {
 	values [][]byte
 	// full says that the batch takes no more rows.
 	full bool
+	// from is where the range begins, after the key behind which it is read.
+	from, after row.Key
 }
 
 func newMySQLReader(s *mysqlSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *mysqlReader {
@@ -154,6 +156,15 @@ func (r *mysqlReader) lookAhead(last int) error {
 		}
 	}
 	return keyNotUnique(r.query, r.batch.Key(last, len(r.query.Key)))
+}
+
+// next names the row behind the last that was taken.
+func (r *mysqlReader) next() string {
+	before := r.after
+	if rows := r.batch.Rows(); rows > 0 {
+		before = r.batch.Key(rows-1, len(r.query.Key))
+	}
+	return placeBehind(r.query, before, r.from)
 }
 
 // place names the current row by its key as the server writes it.

@@ -29,11 +29,6 @@ var (
 	errRestLong  = errors.New("the rest of the result is too long to be read")
 )
 
-// rowTooLong stops a row on its way.
-type rowTooLong struct{ bytes int }
-
-func (rowTooLong) Error() string { return "a row is too long" }
-
 // mysqlField describes one field of a result.
 type mysqlField struct {
 	name    string

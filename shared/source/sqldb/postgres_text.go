@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -174,12 +175,40 @@ func postgresFailure(ctx context.Context, q *row.Query, err error) error {
 	if refused := postgresTLS(ctx, q.Table, err); refused != nil {
 		return refused
 	}
+	var long rowTooLong
+	if errors.As(err, &long) {
+		return rowTooLarge(longPlace(q, long.values), long.bytes, limits.RowBytesMax)
+	}
 	var tooLong *pgproto3.ExceededMaxBodyLenErr
 	if errors.As(err, &tooLong) {
 		return rowTooLarge("a row of table "+q.Table, tooLong.ActualBodyLen, limits.RowBytesMax)
 	}
 	return job.Errorf(job.Transient, codeUnavailable, "the PostgreSQL server of %s can't be reached or ended the connection%s; "+
 		"check its host, port and TLS mode if this lasts", q.Table, networkCause(err))
+}
+
+// longPlace names a row by those of its fields that could be had.
+func longPlace(q *row.Query, values [][]byte) string {
+	_, index := fields(q)
+	if len(values) <= slices.Max(index) {
+		return "a row of table " + q.Table
+	}
+	key := row.Key{}
+	for k, column := range q.Key {
+		value, text, c := values[index[len(q.Columns)+k]], unread, newClock(column.Kind, utcZone())
+		switch {
+		case value == nil:
+		case c == nil:
+			text = string(value)
+		default:
+			text = c.name(value)
+			if at, ok := c.append(nil, value); ok {
+				text = string(at)
+			}
+		}
+		key = append(key, text)
+	}
+	return placeAt(key)
 }
 
 // networkCause is the innermost cause of a network error, which names no credentials.

@@ -32,6 +32,9 @@ const (
 	readBytes = 64 << 10
 	// messageBytesMax is the longest message. A longer row could not be exported anyway; the limit keeps it out of memory.
 	messageBytesMax = limits.RowBytesMax + limits.MiB
+	// skippedBytesMax is the longest row that is looked through for its key, shortBytes the longest value that is kept of it.
+	skippedBytesMax = 4 * messageBytesMax
+	shortBytes      = 4 << 10
 	// headerBytes are a message's kind and its length, which counts itself and not the kind.
 	headerBytes = 5
 	// dataRow is the kind of the message that is a row.
@@ -67,8 +70,11 @@ func (w *wire) row() (body []byte, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if kind != dataRow || size > headerBytes+messageBytesMax {
+	if kind != dataRow {
 		return nil, false, nil
+	}
+	if size > headerBytes+messageBytesMax {
+		return nil, false, w.tooLong(size - headerBytes)
 	}
 	if size <= w.from.Size() {
 		message, err := w.from.Peek(size)
@@ -85,6 +91,45 @@ func (w *wire) row() (body []byte, ok bool, err error) {
 		return nil, false, whole(err)
 	}
 	return w.large, true, nil
+}
+
+// tooLong looks through a row that is too long to be held for what is short in it, its key above all. The connection is of
+// no more use then.
+func (w *wire) tooLong(size int) error {
+	long := rowTooLong{bytes: size}
+	if size > skippedBytesMax {
+		return long
+	}
+	_, _ = w.from.Discard(headerBytes)
+	number := make([]byte, 4)
+	if _, err := io.ReadFull(w.from, number[2:]); err != nil {
+		return whole(err)
+	}
+	values := make([][]byte, binary.BigEndian.Uint32(number))
+	size -= 2
+	for i := range values {
+		if _, err := io.ReadFull(w.from, number); err != nil {
+			return whole(err)
+		}
+		size -= len(number)
+		n := int(int32(binary.BigEndian.Uint32(number))) //nolint:gosec // -1 is NULL
+		switch {
+		case n > size || n < -1:
+			return errRowUnreadable
+		case n > shortBytes:
+			if _, err := w.from.Discard(n); err != nil {
+				return whole(err)
+			}
+		case n >= 0:
+			values[i] = make([]byte, n)
+			if _, err := io.ReadFull(w.from, values[i]); err != nil {
+				return whole(err)
+			}
+		}
+		size -= max(n, 0)
+	}
+	long.values = values
+	return long
 }
 
 // next looks at the next message: its kind and its size with the header. A length that can't be one is left to the driver

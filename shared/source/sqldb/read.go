@@ -52,6 +52,15 @@ func refuseTwin(q *row.Query, b *row.Batch, at int) error {
 	return keyNotUnique(q, b.Key(at, len(q.Key)))
 }
 
+// rowTooLong stops a row on its way that is too long to be held. values are those of its fields that are short, nil for others;
+// there are none where the row isn't looked through.
+type rowTooLong struct {
+	bytes  int
+	values [][]byte
+}
+
+func (rowTooLong) Error() string { return "a row is too long" }
+
 // unread stands for a value that can't be read in a key that names a row.
 const unread = "?"
 
@@ -76,4 +85,15 @@ func placeAfter(key row.Key) string {
 		return "a row whose key can't be read"
 	}
 	return "a row whose key begins with " + key.String()
+}
+
+// placeBehind names a row that couldn't be looked at by what was read before it, or by where the read begins.
+func placeBehind(q *row.Query, before, from row.Key) string {
+	switch {
+	case before != nil:
+		return "the row behind the one with key " + before.String() + " of table " + q.Table
+	case from != nil:
+		return "the first row of table " + q.Table + " from key " + from.String() + " on"
+	}
+	return "the tenant's first row of table " + q.Table
 }
