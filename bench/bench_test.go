@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -114,6 +115,24 @@ func TestProcessTimesAreReadBehindAnyName(t *testing.T) {
 	got, ok := parseStat([]byte(text))
 	if want := (process{pid: 42, parent: 7, own: 2, reaped: 4}); !ok || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, ok, want)
+	}
+}
+
+func TestAnExportIsLookedAtMoreOftenTowardsItsEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		elapsed       time.Duration
+		written, rows int64
+		want          time.Duration
+	}{
+		{0, 0, 1000, 500 * time.Millisecond},
+		{time.Second, 100, 1000, time.Second},
+		{3 * time.Second, 750, 1000, 500 * time.Millisecond},
+		{4 * time.Second, 1000, 1000, 50 * time.Millisecond},
+	} {
+		if got := nextLook(c.elapsed, c.written, c.rows); got != c.want {
+			t.Errorf("with %d of %d rows after %s the next look is in %s, want %s", c.written, c.rows, c.elapsed, got, c.want)
+		}
 	}
 }
 

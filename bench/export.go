@@ -126,12 +126,8 @@ func (t *table) export(ctx context.Context, root string, f form, workers int) (o
 	if err != nil {
 		return out, err
 	}
-	done, err := s.wait(ctx, e.ID, func(e export) time.Duration {
-		if e.Written*10 >= t.rows*9 {
-			return lastPoll
-		}
-		return exportPoll
-	})
+	start := time.Now()
+	done, err := s.wait(ctx, e.ID, func(e export) time.Duration { return nextLook(time.Since(start), e.Written, t.rows) })
 	if err != nil {
 		return out, err
 	}
@@ -158,10 +154,9 @@ func (t *table) export(ctx context.Context, root string, f form, workers int) (o
 }
 
 const (
-	// exportPoll is how often is looked whether the file is sealed, lastPoll how often when the last shards are being written: what passes between the
-	// seal and the look is nobody's work.
-	exportPoll = 200 * time.Millisecond
-	lastPoll   = 50 * time.Millisecond
+	// lookMin and lookMax bound the time between two looks whether the file is sealed.
+	lookMin = 50 * time.Millisecond
+	lookMax = time.Second
 	// exportWait bounds one export.
 	exportWait = 30 * time.Minute
 )
@@ -171,6 +166,16 @@ func (s *stack) create(ctx context.Context, to string, f form) (e export, err er
 		"definition": "orders", "purpose": "benchmark", "span": map[string]string{"from": yearStart, "to": to},
 		"format": map[string]string{"type": f.format, "compression": f.compression},
 	}, &e)
+}
+
+// nextLook is when to look again at an export that has so many of its rows after so long: in half of the time that it should still take. Each look
+// costs what a worker would have used, and what passes between the seal and the next one is nobody's work.
+func nextLook(elapsed time.Duration, written, rows int64) time.Duration {
+	if written == 0 {
+		return lookMax / 2
+	}
+	left := float64(elapsed) * float64(rows-written) / float64(written)
+	return min(max(time.Duration(left/2), lookMin), lookMax)
 }
 
 // wait waits for the file; poll says when to look again.
