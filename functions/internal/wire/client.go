@@ -31,7 +31,7 @@ func newClient() aws.HTTPClient { return client{next: awshttp.NewBuildableClient
 func (c client) Do(request *http.Request) (*http.Response, error) {
 	switch {
 	case request.Body == nil || request.Body == http.NoBody:
-	case request.ContentLength >= 0 && request.ContentLength <= wholeBytesMax:
+	case request.ContentLength > 0 && request.ContentLength <= wholeBytesMax:
 		body, err := io.ReadAll(request.Body)
 		if err != nil {
 			return nil, fmt.Errorf("read a request's body: %w", err)
