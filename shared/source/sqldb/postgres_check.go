@@ -13,10 +13,10 @@ import (
 
 // postgresTable is what the catalogue says of one relation.
 type postgresTable struct {
-	// kind is pg_class.relkind: r table, p partitioned, v view, f foreign table. Whatever has no sure promise that its key is
-	// never NULL counts as a view: a materialised one, whose columns can't be declared NOT NULL, and a table whose key has a
-	// domain's word for it, which INSERT gets around with a subquery that yields nothing.
-	kind byte
+	// searched says that the key must be searched for NULL, because nothing promises that it has none: in views, foreign
+	// tables and materialised views, whose columns can't be declared NOT NULL, and where a domain says so, which INSERT gets
+	// around with a subquery that yields nothing.
+	searched bool
 	// indexed says that it can have indexes of its own.
 	indexed bool
 	// local says that all its rows are stored and compared here: it isn't a view or a foreign table, and none of its
@@ -72,7 +72,7 @@ CROSS JOIN LATERAL (
 LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 WHERE c.oid = to_regclass($1)`
 
-// alikeCatalogue finds relations by schema, ” for what the session's search path shows, and name, whatever their capital letters.
+// alikeCatalogue finds relations by schema, empty for what the session's search path shows, and name, whatever their capital letters.
 const alikeCatalogue = `SELECT n.nspname, c.relname
 FROM pg_class AS c
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -106,7 +106,7 @@ func (s *postgresSource) Check(ctx context.Context, q row.Query) error {
 		}
 	}
 	for _, column := range q.Key {
-		if c := s.table.columns[column.Source]; s.table.kind != 'v' && s.table.kind != 'f' && !c.notNull {
+		if !s.table.searched && !s.table.columns[column.Source].notNull {
 			return keyNullable(&q, column)
 		}
 	}
@@ -208,8 +208,9 @@ func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresT
 	}
 	t := &postgresTable{columns: map[string]postgresColumn{}, types: map[uint32]postgresType{}, unspelt: unspelt}
 	args := []arg{{text: quoteTable(q.Table)}}
+	var kind byte // pg_class.relkind
 	err = s.query(ctx, q, statement{text: catalogue, args: args}, func(values [][]byte) error {
-		t.kind, t.local = values[0][0], values[9][0] == 't'
+		kind, t.local = values[0][0], values[9][0] == 't'
 		oid, err := strconv.ParseUint(string(values[2]), 10, 32)
 		if err != nil {
 			return job.Errorf(job.Permanent, codeUnavailable, "the catalogue of %s holds a type id that isn't a number", q.Table)
@@ -225,10 +226,8 @@ func (s *postgresSource) describe(ctx context.Context, q *row.Query) (*postgresT
 	if err != nil {
 		return nil, err
 	}
-	t.indexed = t.kind == 'r' || t.kind == 'p' || t.kind == 'm'
-	if t.kind == 'm' || t.takesDomainsWord(q) {
-		t.kind = 'v'
-	}
+	t.indexed = kind == 'r' || kind == 'p' || kind == 'm'
+	t.searched = kind == 'v' || kind == 'f' || kind == 'm' || t.takesDomainsWord(q)
 	if len(t.columns) == 0 {
 		t.alike, err = s.alike(ctx, q)
 		return t, err

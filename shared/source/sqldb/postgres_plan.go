@@ -22,7 +22,7 @@ func (s *postgresSource) Plan(ctx context.Context, q row.Query, opt source.PlanO
 	if possible, err := s.tenantPossible(ctx, &q); err != nil || !possible {
 		return emptyPlan(), err
 	}
-	if s.table.kind == 'v' || s.table.kind == 'f' {
+	if s.table.searched {
 		if err := s.checkNulls(ctx, &q); err != nil {
 			return plan, err
 		}
