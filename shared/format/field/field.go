@@ -1,6 +1,7 @@
 // Package field owns what every text format must decide about one value in the same way: whether it has the canonical
 // text of its kind, what becomes of text that isn't UTF-8 and of documents with half a surrogate pair, how a value that
-// can't be written is reported, and what is counted for the receipt. It is pure and imports row and job only; start reading at Counters and Check.
+// can't be written is reported, and what is counted for the receipt. It is pure and imports row and job only; start
+// reading at Counters and Check.
 package field
 
 import (

@@ -2,6 +2,7 @@ package field
 
 import (
 	"bytes"
+	"strconv"
 
 	"sealift/shared/job"
 )
@@ -9,9 +10,10 @@ import (
 // ReplacementEscape is U+FFFD as an escape of JSON. It is as long as the escape that it stands for.
 const ReplacementEscape = `\ufffd`
 
-// escapeBytes is the size of \uXXXX, and pairBytes that of two of them, which are one character beyond U+FFFF.
+// escapeBytes is the size of an escape with four digits, and pairBytes that of two of them, which are one character beyond
+// U+FFFF.
 const (
-	escapeBytes = len(`\uXXXX`)
+	escapeBytes = len(`\ud800`)
 	pairBytes   = 2 * escapeBytes
 )
 
@@ -65,23 +67,13 @@ func Escape(text []byte) (size int, unpaired bool) {
 	return pairBytes, false
 }
 
-// unit is the unit of UTF-16 in the \uXXXX that text begins with; ok is false when it begins otherwise.
+// unit is the unit of UTF-16 in the escape with four digits that text begins with; ok is false when it begins otherwise.
 func unit(text []byte) (n uint16, ok bool) {
 	if len(text) < escapeBytes || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
 	}
-	for _, ch := range text[2:escapeBytes] {
-		switch {
-		case ch >= '0' && ch <= '9':
-			ch -= '0'
-		case ch|0x20 >= 'a' && ch|0x20 <= 'f':
-			ch = ch | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		n = n<<4 | uint16(ch)
-	}
-	return n, true
+	digits, err := strconv.ParseUint(string(text[2:escapeBytes]), 16, 16)
+	return uint16(digits), err == nil
 }
 
 // UnpairedSurrogate is the error for a JSON document at p with half a surrogate pair under the rule Fail.

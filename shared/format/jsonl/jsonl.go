@@ -9,7 +9,8 @@
 //   - Bool is true or false. Date, Timestamp and DateTime are strings.
 //   - Bytes are a string of standard base64 with padding.
 //   - JSON is embedded: checked, white space between its tokens removed, otherwise as the source renders it, numbers
-//     digit by digit, and escapes of half a surrogate pair as the rule for invalid UTF-8 says. A document null can't be told from NULL in the file, and is counted as one.
+//     digit by digit, and escapes of half a surrogate pair as the rule for invalid UTF-8 says. A document null can't be
+//     told from NULL in the file, and is counted as one.
 //   - String escapes the quote, the backslash and control characters, and nothing else.
 //   - NULL is null, and the key is always there.
 package jsonl
