@@ -129,6 +129,9 @@ const (
 	MessageDelayMax = 15 * time.Minute
 )
 
+// RequestBytesWhole is up to which size a request to the cloud is held whole, so that head and body are sent together.
+const RequestBytesWhole = 64 << 10
+
 // Calls of the ledger.
 const (
 	// LedgerTries is how often one call is made before its failure is reported; LedgerTryTime bounds each.

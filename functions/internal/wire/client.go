@@ -8,10 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-)
 
-// wholeBytesMax is up to which size a body is sent together with its head.
-const wholeBytesMax = 64 << 10
+	"sealift/shared/limits"
+)
 
 // client hands the SDK's requests to its HTTP client with bodies that suit that one.
 //
@@ -31,7 +30,7 @@ func newClient() aws.HTTPClient { return client{next: awshttp.NewBuildableClient
 func (c client) Do(request *http.Request) (*http.Response, error) {
 	switch {
 	case request.Body == nil || request.Body == http.NoBody:
-	case request.ContentLength > 0 && request.ContentLength <= wholeBytesMax:
+	case request.ContentLength > 0 && request.ContentLength <= limits.RequestBytesWhole:
 		body, err := io.ReadAll(request.Body)
 		if err != nil {
 			return nil, fmt.Errorf("read a request's body: %w", err)

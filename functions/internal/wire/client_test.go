@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"sealift/shared/limits"
 )
 
 // late takes a request as net/http does when the answer is quicker: it looks for more only after the SDK has closed the body.
@@ -54,7 +56,7 @@ func built(t *testing.T, url string, body []byte) *http.Request {
 
 func TestTheEndOfABodyIsNoErrorAfterTheSDKHasClosedIt(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{1, wholeBytesMax, wholeBytesMax + 1, 5 << 20} {
+	for _, size := range []int{1, limits.RequestBytesWhole, limits.RequestBytesWhole + 1, 5 << 20} {
 		body := bytes.Repeat([]byte("x"), size)
 		request := built(t, "http://127.0.0.1", body)
 		response, err := (client{next: late{t: t, want: body, sdk: request.Body}}).Do(request)
