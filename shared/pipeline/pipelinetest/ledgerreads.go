@@ -159,7 +159,7 @@ func recentInOrder(s *story) {
 	const jobs = 7
 	var want []string
 	for n := range jobs {
-		s.now = sampleTime().Add(time.Duration(n) * time.Second)
+		s.now = storyTime().Add(time.Duration(n) * time.Second)
 		want = append(want, s.created().ID)
 	}
 	slices.Reverse(want)
