@@ -17,6 +17,7 @@ require (
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
+	github.com/minio/crc64nvme v1.1.1
 	github.com/pkg/xattr v0.4.12
 	github.com/versity/versitygw v1.8.0
 	go.etcd.io/bbolt v1.5.0

@@ -42,10 +42,10 @@ func copiedSpans(t *testing.T, st live, bucket string) {
 			in.MpuObjectSize = aws.Int64(int64(len(want)))
 		})
 		ok(t, err)
-		equal(t, "completed checksum", aws.ToString(done.ChecksumCRC64NVME), crc64nvme(want))
+		equal(t, "completed checksum", aws.ToString(done.ChecksumCRC64NVME), nvmeOf(want))
 		check(t, st, bucket, key, want)
 		if algorithm != "" {
-			equal(t, "checksum of copied range", aws.ToString(parts[1].ChecksumCRC64NVME), crc64nvme(data[:5*mib]))
+			equal(t, "checksum of copied range", aws.ToString(parts[1].ChecksumCRC64NVME), nvmeOf(data[:5*mib]))
 		}
 	}
 }
@@ -74,10 +74,10 @@ func (u upload) whole(number int32, source string) types.CompletedPart {
 func (u upload) finish(want []byte, parts ...types.CompletedPart) {
 	u.t.Helper()
 	done, err := u.complete(parts, func(in *s3.CompleteMultipartUploadInput) {
-		in.ChecksumCRC64NVME, in.MpuObjectSize = aws.String(crc64nvme(want)), aws.Int64(int64(len(want)))
+		in.ChecksumCRC64NVME, in.MpuObjectSize = aws.String(nvmeOf(want)), aws.Int64(int64(len(want)))
 	})
 	ok(u.t, err)
-	equal(u.t, "completed checksum", aws.ToString(done.ChecksumCRC64NVME), crc64nvme(want))
+	equal(u.t, "completed checksum", aws.ToString(done.ChecksumCRC64NVME), nvmeOf(want))
 	check(u.t, u.st, u.bucket, u.key, want)
 }
 
@@ -239,7 +239,7 @@ func copiedWhileWritten(t *testing.T, st live, bucket string) {
 	for range 100 {
 		u := begin(t, st, bucket, "written/file", types.ChecksumAlgorithmCrc64nvme)
 		part := u.whole(1, "written/source")
-		version := slices.IndexFunc(versions, func(v []byte) bool { return crc64nvme(v) == aws.ToString(part.ChecksumCRC64NVME) })
+		version := slices.IndexFunc(versions, func(v []byte) bool { return nvmeOf(v) == aws.ToString(part.ChecksumCRC64NVME) })
 		if version < 0 {
 			t.Fatalf("checksum %s is that of no version", aws.ToString(part.ChecksumCRC64NVME))
 		}

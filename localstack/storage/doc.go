@@ -37,8 +37,10 @@
 //     checksums, for as long as the object is that upload's own.
 //   - CompleteMultipartUpload and HeadObject (ChecksumMode ENABLED) return
 //     ChecksumCRC64NVME and FULL_OBJECT, also for copied parts, as on AWS.
-//   - A part that is a link is dated by its source in ListParts, and when the source
-//     was made of parts itself, the part's ETag is not the MD5 of its bytes.
+//   - An ETag is made of the checksum ("CRC64NVME-…") and never an MD5, as on AWS
+//     where a bucket encrypts with a key of KMS. Whoever takes it for an MD5 finds
+//     out here.
+//   - A part that is a link is dated by its source in ListParts.
 //   - An object copied onto itself keeps its checksum's algorithm; a copy that asks
 //     for another is refused.
 //   - A key with an empty segment, . or .. is refused with NotImplemented, as is one

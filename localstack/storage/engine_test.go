@@ -115,7 +115,7 @@ func completeUnchecked(t *testing.T, st live, bucket string) {
 	part := u.part(1, []byte("one"))
 	part.ChecksumCRC64NVME = nil
 	_, err := u.complete([]types.CompletedPart{part}, func(in *s3.CompleteMultipartUploadInput) {
-		in.ChecksumCRC64NVME = aws.String(crc64nvme([]byte("one")))
+		in.ChecksumCRC64NVME = aws.String(nvmeOf([]byte("one")))
 	})
 	refused(t, err, "InvalidRequest")
 }

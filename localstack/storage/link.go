@@ -1,9 +1,7 @@
 package storage
 
 import (
-	"crypto/md5" //nolint:gosec // An ETag is this digest; nothing is secured by it.
 	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/versity/versitygw/backend"
 	"github.com/versity/versitygw/backend/meta"
-	"github.com/versity/versitygw/backend/posix"
 	"github.com/versity/versitygw/s3response"
 )
 
@@ -32,7 +29,8 @@ const (
 // nothing has changed: the source does not serve, or something is in the way, and
 // copying the bytes either does the same or tells what is wrong.
 func (s *store) linkSource(in *s3.UploadPartCopyInput) (part s3response.CopyPartResult, ok bool) {
-	if _, ok := s.keeper.(inFiles); !ok {
+	// Attributes beside the files would not come with a link.
+	if _, ok := s.keeper.(meta.XattrMeta); !ok {
 		return part, false
 	}
 	bucket, key, version, err := backend.ParseCopySource(aws.ToString(in.CopySource))
@@ -54,7 +52,7 @@ func (s *store) linkSource(in *s3.UploadPartCopyInput) (part s3response.CopyPart
 	if err := os.Rename(link, filepath.Join(folder, number)); err != nil {
 		return part, false
 	}
-	return s3response.CopyPartResult{ETag: aws.String(partETag(source.etag)), LastModified: s.now().UTC(), ChecksumCRC64NVME: &source.crc64nvme}, true
+	return s3response.CopyPartResult{ETag: &source.etag, LastModified: s.now().UTC(), ChecksumCRC64NVME: &source.crc64nvme}, true
 }
 
 // linkedSource is what a copy must know of its source, all of one file.
@@ -93,30 +91,4 @@ func (source linkedSource) serves(in *s3.UploadPartCopyInput) bool {
 		IfMatch: in.CopySourceIfMatch, IfNoneMatch: in.CopySourceIfNoneMatch,
 		IfModSince: in.CopySourceIfModifiedSince, IfUnmodeSince: in.CopySourceIfUnmodifiedSince,
 	}) == nil
-}
-
-// inFiles keeps attributes in extended attributes of the files, so that a link to
-// an object has the object's.
-type inFiles struct{ meta.XattrMeta }
-
-var _ meta.MetadataStorer = inFiles{}
-
-// RetrieveAttribute reads an attribute; the ETag of a part as partETag has it.
-func (k inFiles) RetrieveAttribute(f *os.File, bucket, object, attribute string) ([]byte, error) {
-	value, err := k.XattrMeta.RetrieveAttribute(f, bucket, object, attribute)
-	if err != nil || attribute != etagAttribute || !strings.HasPrefix(object, posix.MetaTmpMultipartDir+"/") {
-		return value, err
-	}
-	return []byte(partETag(string(value))), nil
-}
-
-// partETag is the ETag of a part that is a link to an object with this ETag: the
-// same where it is a digest, and else, the object having been made of parts
-// itself, a digest of it, because the ETag of an object is computed from digests.
-func partETag(etag string) string {
-	if digest, err := hex.DecodeString(strings.Trim(etag, `"`)); err == nil && len(digest) == md5.Size {
-		return etag
-	}
-	digest := md5.Sum([]byte(etag))
-	return `"` + hex.EncodeToString(digest[:]) + `"`
 }

@@ -30,8 +30,8 @@ func payload(n int) []byte {
 	return data
 }
 
-// crc64nvme is the checksum that S3 reports, computed here on its own.
-func crc64nvme(data []byte) string {
+// nvmeOf is the checksum that S3 reports, computed here on its own.
+func nvmeOf(data []byte) string {
 	table := crc64.MakeTable(bits.Reverse64(0xad93d23594c93659))
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, crc64.Checksum(data, table)))
 }
@@ -102,11 +102,11 @@ func multipart(t *testing.T, st live, bucket string) {
 			in.IfNoneMatch = aws.String("*")
 			in.MpuObjectSize = aws.Int64(int64(len(data)))
 			if algorithm != "" {
-				in.ChecksumCRC64NVME = aws.String(crc64nvme(data))
+				in.ChecksumCRC64NVME = aws.String(nvmeOf(data))
 			}
 		})
 		ok(t, err)
-		equal(t, "completed checksum", aws.ToString(done.ChecksumCRC64NVME), crc64nvme(data))
+		equal(t, "completed checksum", aws.ToString(done.ChecksumCRC64NVME), nvmeOf(data))
 		equal(t, "completed checksum type", done.ChecksumType, types.ChecksumTypeFullObject)
 		check(t, st, bucket, key, data)
 	}
@@ -118,7 +118,7 @@ func check(t *testing.T, st live, bucket, key string, want []byte) {
 	head, err := st.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: &bucket, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
 	ok(t, err)
 	equal(t, "size", aws.ToInt64(head.ContentLength), int64(len(want)))
-	equal(t, "checksum", aws.ToString(head.ChecksumCRC64NVME), crc64nvme(want))
+	equal(t, "checksum", aws.ToString(head.ChecksumCRC64NVME), nvmeOf(want))
 	equal(t, "content type", aws.ToString(head.ContentType), "text/csv")
 	got, err := st.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: &key})
 	ok(t, err)

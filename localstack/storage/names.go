@@ -79,14 +79,6 @@ func checkID(id *string) error {
 	return nil
 }
 
-// UploadPart is the backend's.
-func (s *store) UploadPart(ctx context.Context, in *s3.UploadPartInput) (*s3.UploadPartOutput, error) {
-	if err := checkID(in.UploadId); err != nil {
-		return nil, err
-	}
-	return s.Posix.UploadPart(ctx, in)
-}
-
 // ListParts is the backend's.
 func (s *store) ListParts(ctx context.Context, in *s3.ListPartsInput) (s3response.ListPartsResult, error) {
 	if err := checkID(in.UploadId); err != nil {

@@ -105,6 +105,19 @@ func badDigest(t *testing.T, st live, bucket string) {
 	_, err := st.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: aws.String("k"),
 		Body: strings.NewReader("hello"), ChecksumCRC64NVME: aws.String("AAAAAAAAAAA=")})
 	refused(t, err, "BadDigest")
+
+	u := begin(t, st, bucket, "parts", types.ChecksumAlgorithmCrc64nvme)
+	put := func(text, sum string) (*s3.UploadPartOutput, error) {
+		return st.function.UploadPart(t.Context(), &s3.UploadPartInput{Bucket: &bucket, Key: &u.key, UploadId: &u.id, PartNumber: aws.Int32(1),
+			Body: strings.NewReader(text), ChecksumCRC64NVME: aws.String(sum)})
+	}
+	kept, err := put("hello", nvmeOf([]byte("hello")))
+	ok(t, err)
+	equal(t, "checksum of the part", aws.ToString(kept.ChecksumCRC64NVME), nvmeOf([]byte("hello")))
+	_, err = put("jello", nvmeOf([]byte("hello")))
+	refused(t, err, "BadDigest")
+	// The part is still the one that was right.
+	u.finish([]byte("hello"), types.CompletedPart{PartNumber: aws.Int32(1), ETag: kept.ETag, ChecksumCRC64NVME: kept.ChecksumCRC64NVME})
 	_, err = st.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: &bucket, Key: aws.String("k")})
 	refused(t, err, "NotFound")
 }
