@@ -30,7 +30,7 @@ func batch(bodies ...string) events.SQSEvent {
 // away is a ledger that can't be reached.
 type away struct{ pipeline.Ledger }
 
-func (away) Row(context.Context, job.RowKey) (job.Fields, error) {
+func (away) Row(context.Context, job.RowKey, ...string) (job.Fields, error) {
 	return nil, job.Errorf(job.Transient, "ledger_unavailable", "no answer")
 }
 

@@ -216,6 +216,22 @@ func DecodeJob(fields Fields) (Job, error) {
 	return j, nil
 }
 
+// Life is what a worker must know of its job between two batches.
+type Life struct {
+	State State
+	// Rows are those of the shards that are done, RowsMax the most that the file may have, 0 for any number.
+	Rows, RowsMax int64
+}
+
+// LifeFields are the fields of a job's row that DecodeLife reads: a few bytes, where the row has the snapshot too.
+func LifeFields() []string { return []string{fieldSchema, fieldState, "rows", "rows_max"} }
+
+// DecodeLife reads a job's row of which no more than LifeFields need be there.
+func DecodeLife(fields Fields) (Life, error) {
+	j, err := DecodeJob(fields)
+	return Life{State: j.State, Rows: j.Rows, RowsMax: j.RowsMax}, err
+}
+
 // DecodeUnit reads a unit's row.
 func DecodeUnit(fields Fields) (Unit, error) {
 	r := &reader{row: fields, what: "unit row"}

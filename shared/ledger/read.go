@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,19 +20,32 @@ const (
 	indexTenant = "tenant"
 )
 
-// Row reads one row as of now; an absent one is empty.
-func (l *Ledger) Row(ctx context.Context, key job.RowKey) (job.Fields, error) {
+// Row reads one row as of now, or only those of its fields that are named; an absent one is empty.
+func (l *Ledger) Row(ctx context.Context, key job.RowKey, only ...string) (job.Fields, error) {
+	input := &dynamodb.GetItemInput{TableName: &l.table, Key: encodeKey(key), ConsistentRead: aws.Bool(true)}
+	if len(only) > 0 {
+		input.ProjectionExpression, input.ExpressionAttributeNames = projection(only)
+	}
 	var fields job.Fields
 	err := l.try(ctx, "read row "+key.SK, false, func(ctx context.Context, perTry func(*dynamodb.Options)) error {
-		out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{
-			TableName: &l.table, Key: encodeKey(key), ConsistentRead: aws.Bool(true),
-		}, perTry)
+		out, err := l.client.GetItem(ctx, input, perTry)
 		if err == nil {
 			fields = decodeFields(out.Item)
 		}
 		return err
 	})
 	return fields, err
+}
+
+// projection names fields by placeholders, because words like state are reserved.
+func projection(fields []string) (expression *string, names map[string]string) {
+	names = make(map[string]string, len(fields))
+	placeholders := make([]string, len(fields))
+	for i, field := range fields {
+		placeholders[i] = "#" + strconv.Itoa(i)
+		names[placeholders[i]] = field
+	}
+	return aws.String(strings.Join(placeholders, ",")), names
 }
 
 // Rows reads up to span.Limit rows of one partition in the order of their sort keys, as of now.

@@ -38,7 +38,7 @@ func (w *wide) Read(_ context.Context, q row.Query, _ row.Range, _ row.Key, limi
 
 func (w *wide) Identity(context.Context, row.Query) (string, error) { return "", nil }
 
-func (w *wide) Row(context.Context, job.RowKey) (job.Fields, error) {
+func (w *wide) Row(context.Context, job.RowKey, ...string) (job.Fields, error) {
 	return job.Fields{"schema": int64(job.Schema), "job": "1", "state": string(w.job)}, nil
 }
 

@@ -16,8 +16,8 @@ type Ledger interface {
 	// Apply makes the change happen, wholly or not at all. A change that has happened before (its writes say how to
 	// tell) succeeds again, so every Apply may be repeated.
 	Apply(ctx context.Context, change job.Change) error
-	// Row reads one row; an absent one is empty.
-	Row(ctx context.Context, key job.RowKey) (job.Fields, error)
+	// Row reads one row, or only those of its fields that are named; an absent one is empty.
+	Row(ctx context.Context, key job.RowKey, only ...string) (job.Fields, error)
 	// Rows reads up to span.Limit rows of one partition in the order of their sort keys.
 	Rows(ctx context.Context, span Span) ([]job.Fields, error)
 	// Due reads up to limit keys of rows of one bucket that are due at or before the time, earliest first. It may lag

@@ -121,15 +121,22 @@ func FileSpec(s snapshot.Snapshot, keys int) format.Spec {
 // alive asks whether the job still wants the work. It is asked before every batch, so a cancel stops the reading within
 // one.
 func (p Processor) alive(ctx context.Context, jobID string) error {
-	j, err := readJob(ctx, p.Ledger, jobID)
+	fields, err := p.Ledger.Row(ctx, job.JobKey(jobID), job.LifeFields()...)
 	if err != nil {
 		return err
 	}
-	if j.State != job.StateRunning {
-		return job.Errorf(job.Cancelled, "job_over", "the export is %s", j.State)
+	if len(fields) == 0 {
+		return errNoJob()
 	}
-	if j.RowsMax > 0 && j.Rows > j.RowsMax {
-		return rowsMaxExceeded("more than ", j.Rows, j.RowsMax)
+	life, err := job.DecodeLife(fields)
+	if err != nil {
+		return err
+	}
+	if life.State != job.StateRunning {
+		return job.Errorf(job.Cancelled, "job_over", "the export is %s", life.State)
+	}
+	if life.RowsMax > 0 && life.Rows > life.RowsMax {
+		return rowsMaxExceeded("more than ", life.Rows, life.RowsMax)
 	}
 	return nil
 }

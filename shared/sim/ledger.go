@@ -254,12 +254,18 @@ func wellFormed(change job.Change) error {
 	return nil
 }
 
-// Row reads one row; an absent one is empty.
-func (l *Ledger) Row(ctx context.Context, key job.RowKey) (job.Fields, error) {
+// Row reads one row, or only those of its fields that are named; an absent one is empty.
+func (l *Ledger) Row(ctx context.Context, key job.RowKey, only ...string) (job.Fields, error) {
 	row := job.Fields{}
 	err := l.read(ctx, "Row", key.PK, key.SK, func() error {
-		if found := l.state.byKey[key]; found != nil {
+		found := l.state.byKey[key]
+		if len(only) == 0 && found != nil {
 			row = found
+		}
+		for _, name := range only {
+			if value, ok := found[name]; ok {
+				row[name] = value
+			}
 		}
 		return nil
 	})

@@ -21,6 +21,7 @@ func Ledger(t *testing.T, newLedger func(t *testing.T) pipeline.Ledger) {
 		run  func(s *story)
 	}{
 		{"an absent row is empty", absentRow},
+		{"of a row that is read in part nothing else comes", partOfRow},
 		{"creating makes every row, and repeating it changes nothing", createRepeats},
 		{"a bound key refuses another job and shows whose it is", boundKey},
 		{"a key is free again when its memory has ended", keyMemoryEnds},
@@ -60,6 +61,35 @@ func absentRow(s *story) {
 	row := s.row(job.JobKey("exp_none" + unique()))
 	if len(row) != 0 {
 		s.t.Errorf("got %v, want no field", row)
+	}
+}
+
+func partOfRow(s *story) {
+	j := s.created()
+	for _, test := range []struct {
+		id   string
+		only []string
+		want job.Fields
+	}{
+		{j.ID, []string{"state", "rows_max"}, job.Fields{"state": job.Value("queued"), "rows_max": job.Value(j.RowsMax)}},
+		{j.ID, []string{"finished_at_ms"}, job.Fields{}},
+		{"exp_none" + unique(), []string{"state"}, job.Fields{}},
+	} {
+		got, err := s.ledger.Row(s.ctx, job.JobKey(test.id), test.only...)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if len(got)+len(test.want) > 0 {
+			diff(s.t, strings.Join(test.only, " "), got, test.want)
+		}
+	}
+	part, err := s.ledger.Row(s.ctx, job.JobKey(j.ID), job.LifeFields()...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	life, err := job.DecodeLife(part)
+	if err != nil || life.State != job.StateQueued || life.RowsMax != j.RowsMax || j.RowsMax == 0 {
+		s.t.Errorf("the job's life is %+v, %v", life, err)
 	}
 }
 
