@@ -53,7 +53,7 @@ func Run(ctx context.Context, system System) int {
 		err = usage(err)
 	}
 	if err == nil {
-		err = a.out.failed()
+		err = a.written()
 	}
 	if err == nil {
 		return exitOK
@@ -100,20 +100,11 @@ The config file is $XDG_CONFIG_HOME/sealift/config.yaml (or ~/.config/sealift/co
 With --json results are JSON on stdout, one document a line where there are several (--watch, --download), and an error
 is a problem document (RFC 9457) on stderr.
 
-Exit codes:
-  0    done
-  1    the export failed, or the request was refused
-  2    the command line is wrong
-  3    not found, or not yours to see
-  4    the export's state, an idempotency key or an existing file stands against it
-  5    the token is missing, has expired or does not allow it
-  6    the service can't be reached or did not answer, after retries
-  7    a file is not what the receipt says
-  130  interrupted; what was asked for goes on`
+Exit codes:`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use: "sealift", Short: "Ask for bulk exports, watch, download and verify them", Long: rootLong,
+		Use: "sealift", Short: "Ask for bulk exports, watch, download and verify them", Long: rootLong + exitHelp(),
 		Example: `  export SEALIFT_TOKEN=$(sealift token --tenant acme --subject ana@acme.example)
   sealift export create --definition orders --purpose "month end" --from 2026-01-01 --to 2026-02-01 --watch --download .
   sealift export verify orders-20260201.csv.gz --job ID`,

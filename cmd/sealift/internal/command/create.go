@@ -224,10 +224,10 @@ func (a *app) request(c create) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(a.system.Stdin, requestBytesMax+1))
 	if err != nil {
-		return nil, fmt.Errorf("stdin can't be read: %w", err)
+		return nil, disk.Explain("read", "stdin", err)
 	}
 	if len(text) > requestBytesMax {
-		return nil, fmt.Errorf("the request has more than %d bytes", requestBytesMax)
+		return nil, disk.Explain("read", "stdin", fmt.Errorf("it has more than %d bytes", requestBytesMax))
 	}
 	return text, nil
 }

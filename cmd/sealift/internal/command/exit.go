@@ -9,11 +9,12 @@ import (
 	"syscall"
 
 	"sealift/cmd/sealift/internal/client"
+	"sealift/cmd/sealift/internal/disk"
 	"sealift/cmd/sealift/internal/download"
 	"sealift/cmd/sealift/internal/manifest"
 )
 
-// The exit codes, as the help of the root command explains them.
+// The exit codes; exits says what they mean.
 const (
 	exitOK           = 0
 	exitRefused      = 1
@@ -23,8 +24,40 @@ const (
 	exitUnauthorised = 5
 	exitUnavailable  = 6
 	exitDifferent    = 7
+	exitLocal        = 8
 	exitInterrupted  = 130
 )
+
+// exits are the exit codes with what each means, for the help of the root command.
+func exits() []exit {
+	return []exit{
+		{exitOK, "done"},
+		{exitRefused, "the export failed, or the request or a definition was refused"},
+		{exitUsage, "the command line is wrong"},
+		{exitNotFound, "not found, or not yours to see"},
+		{exitConflict, "the export's state, an idempotency key, an existing file or another download stands against it"},
+		{exitUnauthorised, "the token is missing, has expired or does not allow it"},
+		{exitUnavailable, "the service can't be reached or did not answer, after retries"},
+		{exitDifferent, "a file is not what the receipt says"},
+		{exitLocal, "a file or folder on this machine is missing, or can't be read or written"},
+		{exitInterrupted, "interrupted; what was asked for goes on"},
+	}
+}
+
+// exit is one exit code.
+type exit struct {
+	code    int
+	meaning string
+}
+
+// exitHelp lists the exit codes, one a line.
+func exitHelp() string {
+	var text strings.Builder
+	for _, e := range exits() {
+		fmt.Fprintf(&text, "\n  %-3d  %s", e.code, e.meaning)
+	}
+	return text.String()
+}
 
 // ending is an error whose exit code is decided where it arises. code names it in problem documents.
 type ending struct {
@@ -36,25 +69,36 @@ type ending struct {
 func (e *ending) Error() string { return e.err.Error() }
 func (e *ending) Unwrap() error { return e.err }
 
-// usage makes an error one of the command line's words.
-func usage(err error) error { return &ending{exitUsage, "usage", err} }
+// usage makes an error one of the command line's words, unless it is about what the words name on this machine.
+func usage(err error) error {
+	if _, _, known := exitOfFile(err); known {
+		return err
+	}
+	return &ending{exitUsage, "usage", err}
+}
+
+// written tells that the output could not be written, when that is so.
+func (a *app) written() error {
+	if err := a.out.failed(); err != nil {
+		return &ending{exitLocal, "output-unwritable", err}
+	}
+	return nil
+}
 
 // exitOf is the one place that turns an error into an exit code.
 func exitOf(err error) int {
 	var decided *ending
 	var called *client.Error
-	var damaged *download.Damaged
-	var exists *download.Exists
 	switch {
 	case errors.As(err, &decided):
 		return decided.exit
 	case interrupted(err):
 		return exitInterrupted
-	case errors.As(err, &damaged):
-		return exitDifferent
-	case errors.As(err, &exists):
-		return exitConflict
-	case errors.As(err, &called):
+	}
+	if exit, _, known := exitOfFile(err); known {
+		return exit
+	}
+	if errors.As(err, &called) {
 		return exitOfCall(called)
 	}
 	var stopped *download.Stopped
@@ -62,6 +106,25 @@ func exitOf(err error) int {
 		return exitUnavailable
 	}
 	return exitRefused
+}
+
+// exitOfFile is the exit code of an error about a file or folder on this machine, and its name in problem documents.
+func exitOfFile(err error) (exit int, code string, known bool) {
+	var damaged *download.Damaged
+	var exists *download.Exists
+	var busy *download.Busy
+	var fault *disk.Fault
+	switch {
+	case errors.As(err, &damaged):
+		return exitDifferent, "download-damaged", true
+	case errors.As(err, &exists):
+		return exitConflict, "file-exists", true
+	case errors.As(err, &busy):
+		return exitConflict, "download-running", true
+	case errors.As(err, &fault):
+		return exitLocal, "file-unusable", true
+	}
+	return 0, "", false
 }
 
 // inFlags says a refusal in the flags that the fields at fault were given by. A field is a pointer into the request's body,
@@ -86,6 +149,9 @@ func exitOfCall(err *client.Error) int {
 	switch {
 	case err.Code == "idempotency-key-reused":
 		return exitConflict
+	case err.Code == "downloads-exceeded":
+		// Another token would not help.
+		return exitRefused
 	case err.Status == http.StatusUnauthorized || err.Status == http.StatusForbidden:
 		return exitUnauthorised
 	case err.Status == http.StatusNotFound:
@@ -134,18 +200,15 @@ func problem(err error) any {
 		return called.Problem()
 	}
 	code := "failed"
-	var damaged *download.Damaged
-	var exists *download.Exists
 	var stopped *download.Stopped
+	_, ofFile, known := exitOfFile(err)
 	switch {
 	case decided != nil && decided.code != "":
 		code = decided.code
 	case interrupted(err):
 		code = "interrupted"
-	case errors.As(err, &damaged):
-		code = "download-damaged"
-	case errors.As(err, &exists):
-		code = "file-exists"
+	case known:
+		code = ofFile
 	case errors.As(err, &stopped):
 		code = "download-stopped"
 	}

@@ -313,9 +313,9 @@ func TestRefusalsOfManyFilesSayWhatToDo(t *testing.T) {
 		"a number of one file":      {[]string{"export", "download", single, "--file", "1", "--output", s.path("new")}, 1, []string{"sealift: --file is 1; the export has a single file: leave the flag out", "400 file-unknown"}},
 		"a link after the last":     {[]string{"export", "download", export, "--link", "--file", "9"}, 1, []string{"sealift: --file is 9; the export has files 1 to 3", "400 file-unknown"}},
 		"into a file":               {[]string{"export", "download", export, "--output", taken}, 4, []string{taken + " exists already"}},
-		"into a file by force":      {[]string{"export", "download", export, "--output", taken, "--force"}, 2, []string{taken + " is a file, and the export has many: choose a folder with --output, or one of the files with --file"}},
-		"into no folder":            {[]string{"export", "download", export, "--output", s.path("none/all/")}, 2, []string{"the folder " + s.path("none") + " does not exist; make it"}},
-		"one file into no folder":   {[]string{"export", "download", single, "--output", s.path("none") + "/"}, 2, []string{"the folder " + s.path("none") + " does not exist; make it"}},
+		"into a file by force":      {[]string{"export", "download", export, "--output", taken, "--force"}, 4, []string{taken + " is a file, and the export has many: choose a folder with --output, or one of the files with --file"}},
+		"into no folder":            {[]string{"export", "download", export, "--output", s.path("none/all/")}, 8, []string{"the folder " + s.path("none") + " does not exist; make it"}},
+		"one file into no folder":   {[]string{"export", "download", single, "--output", s.path("none") + "/"}, 8, []string{"the folder " + s.path("none") + " does not exist; make it"}},
 		"create where one is":       {ask("--layout", "files", "--download", folder), 4, []string{"orders-20260329.manifest.json exists already; choose another name with --download"}},
 		"to stdout":                 {[]string{"export", "download", export, "--output", "-"}, 2, []string{"--output - : a download is checked"}},
 		"verify the manifest":       {[]string{"export", "verify", filepath.Join(folder, "orders-20260329.manifest.json"), "--job", export}, 2, []string{"is the manifest of export " + export, "verify the folder"}},
@@ -345,7 +345,7 @@ func TestAWholeDownloadOfManyFilesIsOneOfThoseAllowed(t *testing.T) {
 	export := id(t, ana.ok(ask("--layout", "files", "--download", s.path("all"))...))
 	ana.ok("export", "download", export, "--output", s.path("all"))
 	got := ana.run("export", "download", export, "--output", s.path("again"))
-	if got.code != 5 || !strings.Contains(got.stderr, "403 downloads-exceeded") {
+	if got.code != 1 || !strings.Contains(got.stderr, "403 downloads-exceeded") {
 		t.Errorf("%+v", got)
 	}
 	if _, err := os.Stat(s.path("again")); err == nil {

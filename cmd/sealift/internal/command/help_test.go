@@ -88,7 +88,7 @@ func TestOutputThatCannotBeWrittenIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
 	code := command.Run(t.Context(), command.System{Args: []string{"version"}, Stdout: full{}, Stderr: &stderr, Version: "test"})
-	if code != 1 || !strings.Contains(stderr.String(), "write the output") {
+	if code != 8 || !strings.Contains(stderr.String(), "write the output") {
 		t.Errorf("exit %d, %s", code, stderr.String())
 	}
 }

@@ -70,7 +70,7 @@ func TestARequestIsSentAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	ana.ok("export", "create", "--request", s.path("request.json"))
-	if got := ana.run("export", "create", "--request", s.path("none")); got.code != 2 || !strings.Contains(got.stderr, "there is no file "+s.path("none")) {
+	if got := ana.run("export", "create", "--request", s.path("none")); got.code != 8 || !strings.Contains(got.stderr, "there is no file "+s.path("none")) {
 		t.Errorf("missing: %+v", got)
 	}
 	if got := ana.ok("export", "list"); strings.Count(got.stdout, "\n") != 2 {
@@ -99,7 +99,7 @@ func TestTwoDownloadsIntoOneFileDoNotMix(t *testing.T) {
 		return false
 	}
 	ana.ok("export", "download", export, "--output", file)
-	if second.code != 1 || !strings.Contains(second.stderr, "another download writes to it") {
+	if second.code != 4 || !strings.Contains(second.stderr, "another download writes to it") {
 		t.Errorf("%+v", second)
 	}
 }

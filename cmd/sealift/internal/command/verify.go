@@ -72,7 +72,7 @@ func (a *app) receiptOf(ctx context.Context, path, id string) (verify.Receipt, e
 		}
 		receipt, err := verify.Read(text)
 		if err != nil {
-			return verify.Receipt{}, fmt.Errorf("%s: %w", path, err)
+			return verify.Receipt{}, &disk.Fault{Path: path, Text: path + ": " + err.Error(), Err: err}
 		}
 		return receipt, nil
 	}

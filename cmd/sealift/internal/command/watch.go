@@ -87,7 +87,7 @@ func (a *app) watch(ctx context.Context, c *client.Client, seen client.Seen, tol
 			}
 		}
 		if a.out.fault != nil {
-			return e, a.out.failed()
+			return e, a.written()
 		}
 		if !next.Changed {
 			next.Export, next.Body = seen.Export, seen.Body

@@ -16,12 +16,16 @@ type Fault struct {
 	Path string
 	// Verb is what could not be done: read, written.
 	Verb string
+	// Text says it all, where there is a better sentence than that of the cause.
+	Text string
 	Err  error
 }
 
 // Error says in one sentence what is wrong with the file.
 func (f *Fault) Error() string {
 	switch {
+	case f.Text != "":
+		return f.Text
 	case errors.Is(f.Err, fs.ErrNotExist):
 		if f.Verb == "written" {
 			return fmt.Sprintf("%s can't be written: its folder does not exist", f.Path)
@@ -52,6 +56,11 @@ func Explain(verb, path string, err error) error {
 		err = moved.Err
 	}
 	return &Fault{Path: path, Verb: verb, Err: err}
+}
+
+// NoFolder is the fault of a folder that is not there.
+func NoFolder(path string) *Fault {
+	return &Fault{Path: path, Text: "the folder " + path + " does not exist", Err: fs.ErrNotExist}
 }
 
 // Read reads a file of at most that many bytes. Every error is a *Fault.

@@ -81,16 +81,27 @@ type Exists struct {
 	File, Flag string
 	// Differs says that it is one of many files and was found not to be the export's; the others may be.
 	Differs bool
+	// Kind says of what cannot be replaced what it is, and what to give instead; empty for others.
+	Kind string
 }
 
 // Error says how to go on.
 func (e *Exists) Error() string {
+	if e.Kind != "" {
+		return e.File + " is " + e.Kind
+	}
 	if e.Differs {
 		return e.File + " exists already and is not what the export published: it is damaged, not whole or another file; fetch it anew with --force, " +
 			"which keeps the files that are right, or choose another folder with " + e.Flag
 	}
 	return e.File + " exists already; choose another name with " + e.Flag + ", or replace it with --force"
 }
+
+// Busy is a file that another download writes.
+type Busy struct{ Detail string }
+
+// Error says what to wait for.
+func (b *Busy) Error() string { return b.Detail }
 
 // Free refuses what can't be written to before anything is asked for: a file that exists, a folder that doesn't, stdout.
 // name is the one that the file gets when output is a folder; when it is empty a folder is taken for free.
@@ -106,7 +117,7 @@ func Free(output, name, flag string, force bool) error {
 		return err
 	}
 	if folder := filepath.Dir(file); !IsFolder(folder) {
-		return fmt.Errorf("the folder %s does not exist; make it, or choose another place with %s", folder, flag)
+		return fmt.Errorf("%w; make it, or choose another place with %s", disk.NoFolder(folder), flag)
 	}
 	return free(file, flag, force)
 }
@@ -193,7 +204,7 @@ func free(file, flag string, force bool) error {
 	case err != nil:
 		return disk.Explain("written", file, err)
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder; choose a file name with %s", file, flag)
+		return &Exists{File: file, Flag: flag, Kind: "a folder; choose a file name with " + flag}
 	case !force:
 		return &Exists{File: file, Flag: flag}
 	}

@@ -69,13 +69,13 @@ func FreeFolder(output, manifest, flag string, force bool) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if around := filepath.Dir(filepath.Clean(folder)); !IsFolder(around) {
-			return "", fmt.Errorf("the folder %s does not exist; make it, or choose another place with %s", around, flag)
+			return "", fmt.Errorf("%w; make it, or choose another place with %s", disk.NoFolder(around), flag)
 		}
 		return folder, nil
 	case err != nil:
 		return "", disk.Explain("written", folder, err)
 	case !info.IsDir():
-		return "", fmt.Errorf("%s is a file, and the export has many: choose a folder with %s, or one of the files with --file", folder, flag)
+		return "", &Exists{File: folder, Flag: flag, Kind: "a file, and the export has many: choose a folder with " + flag + ", or one of the files with --file"}
 	}
 	return folder, nil
 }

@@ -3,7 +3,6 @@
 package download
 
 import (
-	"errors"
 	"os"
 	"syscall"
 )
@@ -11,7 +10,7 @@ import (
 // lock keeps other downloads away until the file is closed.
 func lock(file *os.File, flag string) error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return errors.New("another download writes to it; wait for that one or choose another name with " + flag)
+		return &Busy{"another download writes to it; wait for that one or choose another name with " + flag}
 	}
 	return nil
 }

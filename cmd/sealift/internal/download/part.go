@@ -38,7 +38,7 @@ func openPart(path, flag string) (*part, error) {
 	if err == nil {
 		// Who held the lock before may have finished and renamed the file.
 		if current, statErr := os.Stat(path); statErr != nil || !os.SameFile(info, current) {
-			err = errors.New("another download has just finished with it; run the command again")
+			err = &Busy{"another download has just finished with it; run the command again"}
 		}
 	}
 	if err != nil {

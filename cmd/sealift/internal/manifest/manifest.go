@@ -136,7 +136,7 @@ func find(paths []string) ([]string, error) {
 			return nil, disk.Explain("read", path, err)
 		}
 		if len(files) == before {
-			return nil, fmt.Errorf("the folder %s has no .yaml or .yml file; name one that holds definitions", path)
+			return nil, &disk.Fault{Path: path, Text: "the folder " + path + " has no .yaml or .yml file; name one that holds definitions", Err: fs.ErrNotExist}
 		}
 	}
 	return files, nil

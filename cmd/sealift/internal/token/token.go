@@ -92,7 +92,8 @@ const keyBytesMax = 64 << 10
 func readKey(path string) (*rsa.PrivateKey, error) {
 	text, err := disk.Read(path, keyBytesMax)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no issuer key at %s; start the embedded cloud once with `make up`, run from the same folder, or name its key with --issuer-key", path)
+		return nil, &disk.Fault{Path: path, Err: err,
+			Text: "there is no issuer key at " + path + "; start the embedded cloud once with `make up`, run from the same folder, or name its key with --issuer-key"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; only who started the embedded cloud may read its issuer's key", disk.Explain("read", path, err))

@@ -1,0 +1,121 @@
+package command_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestTheHelpListsTheExitCodesThatThereAre(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	done := id(t, ana.ok(ask("--download", s.path("a.csv.gz"))...))
+	if err := os.WriteFile(s.path("other"), []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	nobodys, deaf := ana, ana
+	nobodys.token, deaf.endpoint = "", "http://127.0.0.1:1"
+	runs := map[string]ran{
+		"0":   ana.run("version"),
+		"1":   ana.run(ask("--column", "fee")...),
+		"2":   ana.run("export", "lst"),
+		"3":   ana.run("export", "show", nobody),
+		"4":   ana.run("export", "cancel", done),
+		"5":   nobodys.run("export", "list"),
+		"6":   deaf.run("export", "list"),
+		"7":   ana.run("export", "verify", s.path("other"), "--job", done),
+		"8":   ana.run("export", "verify", s.path("none"), "--job", done),
+		"130": ana.runContext(stopped, "export", "list"),
+	}
+	for code, got := range runs {
+		if strconv.Itoa(got.code) != code {
+			t.Errorf("exit %d, want %s: %s", got.code, code, got.stderr)
+		}
+	}
+	_, help, found := strings.Cut(ana.ok("--help").stdout, "Exit codes:\n")
+	if !found {
+		t.Fatal("the help has no list of exit codes")
+	}
+	list, _, _ := strings.Cut(help, "\n\n")
+	lines := strings.Split(list, "\n")
+	if len(lines) != len(runs) {
+		t.Errorf("the help lists %d codes, want %d:\n%s", len(lines), len(runs), list)
+	}
+	for _, line := range lines {
+		found := regexp.MustCompile(`^  (\d+) +[a-z]`).FindStringSubmatch(line)
+		if found == nil {
+			t.Errorf("the line %q of the help names no code", line)
+			continue
+		}
+		if _, known := runs[found[1]]; !known {
+			t.Errorf("the help lists %s, which nothing ends with", found[1])
+		}
+	}
+}
+
+func TestTroubleWithFilesOfThisMachineHasACodeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	done := id(t, ana.ok(ask("--watch", "--compression", "none")...))
+	if err := os.Symlink("/dev/full", s.path("full.csv.part")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.path("file"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key := ana
+	key.env = map[string]string{"SEALIFT_TOKEN": "", "SEALIFT_TOKEN_FILE": s.path("none")}
+	cases := map[string]struct {
+		who  caller
+		args []string
+		says string
+	}{
+		"no room for the receipt":     {ana, []string{"export", "receipt", done, "--output", "/dev/full", "--force"}, "/dev/full can't be written: no space left on device"},
+		"no regular file to write to": {ana, []string{"export", "download", done, "--output", s.path("full.csv")}, "full.csv.part can't be written: it is not a regular file"},
+		"no folder to download to":    {ana, []string{"export", "download", done, "--output", s.path("none/x.csv")}, "the folder " + s.path("none") + " does not exist; make it, or choose another place with --output"},
+		"a file where folders are":    {ana, []string{"export", "download", done, "--output", s.path("file/x.csv")}, "the folder " + s.path("file") + " does not exist"},
+		"no file to verify":           {ana, []string{"export", "verify", s.path("none"), "--job", done}, "there is no file " + s.path("none")},
+		"no folder of definitions":    {ana, []string{"definitions", "apply", t.TempDir()}, "has no .yaml or .yml file; name one that holds definitions"},
+		"no config file":              {ana, []string{"export", "list", "--config", s.path("none")}, "the config file can't be used: there is no file " + s.path("none")},
+		"no token file":               {key, []string{"export", "list"}, "the token file can't be used: there is no file " + s.path("none")},
+		"no issuer key":               {ana, []string{"token", "--tenant", "a", "--subject", "b", "--issuer-key", s.path("none")}, "there is no issuer key at " + s.path("none")},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.who.checkRefusal(t, c.args, 8, []string{c.says})
+			if got := c.who.run(append(c.args, "--json")...); !strings.Contains(got.stderr, `"type":"/problems/file-unusable"`) {
+				t.Errorf("--json: %s", got.stderr)
+			}
+		})
+	}
+}
+
+func TestAnotherDownloadAndAFolderInTheWayAreConflicts(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	done := id(t, ana.ok(ask("--watch", "--compression", "none")...))
+	if err := os.Mkdir(s.path("orders-20260329.csv"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ana.checkRefusal(t, []string{"export", "download", done, "--output", s.dir, "--force"}, 4, []string{"orders-20260329.csv is a folder; choose a file name with --output"})
+	var second ran
+	s.shelf = func(http.ResponseWriter, *http.Request, []byte) bool {
+		s.shelf = nil
+		second = ana.run("export", "download", done, "--output", s.path("out.csv"), "--json")
+		return false
+	}
+	ana.ok("export", "download", done, "--output", s.path("out.csv"))
+	var problem struct{ Type, Detail string }
+	if err := json.Unmarshal([]byte(second.stderr), &problem); err != nil || second.code != 4 || problem.Type != "/problems/download-running" ||
+		!strings.HasSuffix(problem.Detail, "another download writes to it; wait for that one or choose another name with --output") {
+		t.Errorf("%v %+v", err, second)
+	}
+}
