@@ -134,9 +134,10 @@ type answer struct {
 	body   []byte
 }
 
-// do makes a call until it is answered or may not be tried again. Its error is an *Error, or the context's cause.
+// do makes a call until it is answered or may not be tried again. Its error is an *Error, or the context's cause, which is
+// in an *Unasked where no try can have had an effect.
 func (c *Client) do(ctx context.Context, k call) (answer, error) {
-	waited := time.Duration(0)
+	waited, unasked := time.Duration(0), true
 	for try := 1; ; try++ {
 		got, err := c.once(ctx, k)
 		if ctx.Err() != nil {
@@ -147,6 +148,7 @@ func (c *Client) do(ctx context.Context, k call) (answer, error) {
 		}
 		failure := c.failure(k, got, err)
 		failure.Tries = try
+		unasked = unasked && (notSent(err) || got.status == http.StatusTooManyRequests)
 		wait, again := c.again(k, got, err, try)
 		if !again || waited+wait > WaitMax {
 			return answer{}, failure
@@ -156,6 +158,9 @@ func (c *Client) do(ctx context.Context, k call) (answer, error) {
 			c.opt.Retry(failure, wait)
 		}
 		if err := c.opt.Wait(ctx, wait); err != nil {
+			if unasked {
+				err = &Unasked{Last: failure, Err: err}
+			}
 			return answer{}, err
 		}
 	}
@@ -169,10 +174,7 @@ func (c *Client) again(k call, got answer, err error, try int) (time.Duration, b
 	}
 	backoff := c.opt.Jitter(min(backoffBase<<(try-1), backoffMax)) + 10*time.Millisecond
 	if err != nil {
-		// Who was never connected has sent nothing.
-		var dial *net.OpError
-		notSent := errors.As(err, &dial) && dial.Op == "dial"
-		return backoff, notSent || k.repeatable
+		return backoff, notSent(err) || k.repeatable
 	}
 	switch got.status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -194,6 +196,12 @@ func (c *Client) again(k call, got answer, err error, try int) (time.Duration, b
 		return asked + c.opt.Jitter(asked/4+time.Millisecond), true
 	}
 	return backoff, true
+}
+
+// notSent reports whether a try failed before anything was sent: who was never connected has sent nothing.
+func notSent(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
 // The codes that decide about a repetition, as the types of problems spell them.

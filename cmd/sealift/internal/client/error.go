@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,6 +91,22 @@ func (e *Error) Problem() json.RawMessage {
 	text, _ := json.Marshal(document)
 	return text
 }
+
+// Unasked is a call that was given up while it waited to be made again, and of which no try has had an effect: each was
+// refused for now, or never sent.
+type Unasked struct {
+	// Last is how the last try failed.
+	Last *Error
+	Err  error
+}
+
+// Error says what was waited for.
+func (u *Unasked) Error() string {
+	return fmt.Sprintf("stopped waiting (%s): %s", u.Err, cmp.Or(u.Last.Detail, http.StatusText(u.Last.Status)))
+}
+
+// Unwrap returns why it was given up.
+func (u *Unasked) Unwrap() error { return u.Err }
 
 // document is what the API answers when it refuses, and, by its message, what the gateway answers by itself.
 type document struct {

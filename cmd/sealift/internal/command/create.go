@@ -160,10 +160,24 @@ func (a *app) create(ctx context.Context, c create) error {
 		return nil
 	}
 	export, err := a.watch(ctx, api, seen, seen.Export.State)
-	if err != nil || c.download == "" {
+	switch {
+	case c.download == "":
 		return err
+	case err != nil && export.State.Terminal():
+		return err
+	case err != nil:
+		return fmt.Errorf("%w\nonce it is completed, fetch its file with `%s`", err, fetchAgain(export.ID, to))
 	}
 	return a.download(ctx, api, export, to)
+}
+
+// fetchAgain are the words that download to the same place.
+func fetchAgain(id string, to fetch) string {
+	words := "sealift export download " + id + " --output " + shellWord(to.output)
+	if to.force {
+		words += " --force"
+	}
+	return words
 }
 
 // roomFor refuses a place that can't take the file before the export is asked for. In a folder the file gets the name
@@ -234,6 +248,10 @@ func (a *app) request(c create) ([]byte, error) {
 
 // unsure says how to go on when it isn't known whether the request arrived.
 func unsure(err error, key string) error {
+	var refused *client.Unasked
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w\nno export was asked for; run the command again", err)
+	}
 	var called *client.Error
 	lost := errors.As(err, &called) && (called.Status == 0 || called.Status >= 500) && called.Code != "connection-refused"
 	if lost || interrupted(err) {

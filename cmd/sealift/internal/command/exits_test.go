@@ -119,3 +119,68 @@ func TestAnotherDownloadAndAFolderInTheWayAreConflicts(t *testing.T) {
 		t.Errorf("%v %+v", err, second)
 	}
 }
+
+func TestWhoStopsWaitingForTheFileIsToldHowToFetchIt(t *testing.T) {
+	t.Parallel()
+	s, ana := withOrders(t)
+	ctx, stop := context.WithCancel(t.Context())
+	s.onWait = stop
+	file := s.path("month end.csv")
+	got := ana.runContext(ctx, ask("--download", file)...)
+	export := id(t, got)
+	wants := []string{
+		"stopped watching (context canceled); the export goes on\n", "watch it again with `sealift export watch " + export + "`",
+		"once it is completed, fetch its file with `sealift export download " + export + " --output '" + file + "'`\n",
+	}
+	for _, want := range wants {
+		if got.code != 130 || !strings.Contains(got.stderr, want) {
+			t.Errorf("exit %d, stderr lacks %q:\n%s", got.code, want, got.stderr)
+		}
+	}
+	ctx, stop = context.WithCancel(t.Context())
+	s.onWait = stop
+	forced := ana.runContext(ctx, ask("--download", s.path("a.csv"), "--force", "--column", "status")...)
+	if want := " --output " + s.path("a.csv") + " --force`\n"; !strings.Contains(forced.stderr, want) {
+		t.Errorf("stderr lacks %q:\n%s", want, forced.stderr)
+	}
+	s.onWait = func() { ana.run("export", "cancel", export) }
+	if watched := ana.run("export", "watch", export); strings.Contains(watched.stderr, "fetch its file") {
+		t.Errorf("a file is promised:\n%s", watched.stderr)
+	}
+}
+
+func TestWhoStopsWaitingForAQuotaIsNotToldThatTheRequestArrived(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		before int
+		says   string
+		never  string
+	}{
+		"refused each time":   {0, "stopped waiting (context canceled): the tenant has 10 unfinished exports\n  no export was asked for; run the command again\n", "may have arrived"},
+		"an answer lost once": {1, "the request may have arrived; repeat it with --idempotency-key mine", "no export was asked for"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, ana := withOrders(t)
+			ctx, stop := context.WithCancel(t.Context())
+			asked := 0
+			s.gate = func(w http.ResponseWriter, _ *http.Request) bool {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if asked++; asked <= c.before {
+					panic(http.ErrAbortHandler)
+				}
+				s.onWait = stop
+				w.Header().Set("Retry-After", "8")
+				w.WriteHeader(http.StatusTooManyRequests)
+				_, _ = w.Write([]byte(`{"type":"/problems/active-jobs-exceeded","detail":"the tenant has 10 unfinished exports"}`))
+				return true
+			}
+			got := ana.runContext(ctx, ask("--idempotency-key", "mine")...)
+			if got.code != 130 || !strings.Contains(got.stderr, c.says) || strings.Contains(got.stderr, c.never) {
+				t.Errorf("exit %d, %q; want %q and not %q", got.code, got.stderr, c.says, c.never)
+			}
+		})
+	}
+}
