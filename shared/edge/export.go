@@ -18,26 +18,28 @@ type API func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events
 
 // export is a job as the API shows it.
 type export struct {
-	ID                string            `json:"id"`
-	State             job.State         `json:"state"`
-	Definition        string            `json:"definition"`
-	DefinitionVersion int64             `json:"definition_version"`
-	Purpose           string            `json:"purpose"`
-	Lane              job.Lane          `json:"lane"`
-	SnapshotSHA256    string            `json:"snapshot_sha256"`
-	CreatedAt         string            `json:"created_at"`
-	StartedAt         *string           `json:"started_at"`
-	FinishedAt        *string           `json:"finished_at"`
-	ExpiresAt         *string           `json:"expires_at"`
-	RowsWritten       int64             `json:"rows_written"`
-	RowsEstimated     *int64            `json:"rows_estimated"`
-	ShardsDone        int64             `json:"shards_done"`
-	Shards            *int64            `json:"shards"`
-	Downloads         int64             `json:"downloads"`
-	File              *file             `json:"file"`
-	Failure           *failure          `json:"failure"`
-	Waiting           *waiting          `json:"waiting"`
-	Links             map[string]string `json:"links"`
+	ID                string    `json:"id"`
+	State             job.State `json:"state"`
+	Definition        string    `json:"definition"`
+	DefinitionVersion int64     `json:"definition_version"`
+	Purpose           string    `json:"purpose"`
+	// Request asks for the same again; a listing leaves its columns and filters out.
+	Request        snapshot.Request  `json:"request"`
+	Lane           job.Lane          `json:"lane"`
+	SnapshotSHA256 string            `json:"snapshot_sha256"`
+	CreatedAt      string            `json:"created_at"`
+	StartedAt      *string           `json:"started_at"`
+	FinishedAt     *string           `json:"finished_at"`
+	ExpiresAt      *string           `json:"expires_at"`
+	RowsWritten    int64             `json:"rows_written"`
+	RowsEstimated  *int64            `json:"rows_estimated"`
+	ShardsDone     int64             `json:"shards_done"`
+	Shards         *int64            `json:"shards"`
+	Downloads      int64             `json:"downloads"`
+	File           *file             `json:"file"`
+	Failure        *failure          `json:"failure"`
+	Waiting        *waiting          `json:"waiting"`
+	Links          map[string]string `json:"links"`
 }
 
 type file struct {
@@ -78,7 +80,7 @@ func show(s pipeline.Status) (export, error) {
 	}
 	self := "/v1/exports/" + j.ID
 	e := export{
-		ID: j.ID, State: j.State, Definition: j.Definition, DefinitionVersion: j.DefinitionVersion, Purpose: snap.Purpose, Lane: j.Lane,
+		ID: j.ID, State: j.State, Definition: j.Definition, DefinitionVersion: j.DefinitionVersion, Purpose: snap.Purpose, Request: snap.Request(), Lane: j.Lane,
 		SnapshotSHA256: j.SnapshotDigest, CreatedAt: timeText(j.CreatedAt), StartedAt: optionalTime(j.StartedAt),
 		FinishedAt: optionalTime(j.FinishedAt), ExpiresAt: optionalTime(j.ExpiresAt), RowsWritten: s.RowsWritten,
 		ShardsDone: j.ShardsDone, Downloads: j.Downloads,

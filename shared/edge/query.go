@@ -86,6 +86,8 @@ func (h queryRoutes) list(ctx context.Context, r request) (response, error) {
 		if err != nil {
 			return response{}, err
 		}
+		// A hundred of them could be more than an answer holds.
+		e.Request.Columns, e.Request.Filters = nil, nil
 		exports = append(exports, e)
 	}
 	return response{status: http.StatusOK, body: page("exports", exports, next)}, nil

@@ -76,7 +76,7 @@ func requestRefusals() []refusal {
 		{"a number for a text column", "filter-value", bad, "/filters/0/value", []string{"send a JSON string"}, false, with(`"filters": [{"column": "status", "op": "eq", "value": 5}]`)},
 		{"a text for a number column", "filter-value", bad, "/filters/0/value", []string{"whole numbers"}, false, with(`"filters": [{"column": "order_id", "op": "eq", "value": "five"}]`)},
 		{"a number beyond 64 bits", "filter-value", bad, "/filters/0/value", []string{"9223372036854775807"}, false, with(`"filters": [{"column": "order_id", "op": "eq", "value": 9223372036854775808}]`)},
-		{"a text for a bool column", "filter-value", bad, "/filters/0/value", []string{"send true or false"}, false, with(`"filters": [{"column": "gift", "op": "eq", "value": "true"}]`)},
+		{"a text for a bool column", "filter-value", bad, "/filters/0/value", []string{"send true or false"}, false, with(`"filters": [{"column": "gift", "op": "eq", "value": "yes"}]`)},
 		{"a malformed instant", "filter-value", bad, "/filters/0/value", []string{"RFC 3339"}, false, with(`"filters": [{"column": "shipped_at", "op": "ge", "value": "2026-03-01"}]`)},
 		{"no value", "filter-value", bad, "/filters/0/value", []string{"is missing", "is_null"}, true, with(`"filters": [{"column": "status", "op": "eq"}]`)},
 		{"an object for a value", "filter-value", bad, "/filters/0/value", []string{"JSON object"}, true, with(`"filters": [{"column": "status", "op": "eq", "value": {}}]`)},

@@ -176,7 +176,7 @@ func TestARefusalNamesTheFieldTheFaultAndWhatIsAllowed(t *testing.T) {
 		{"a fraction for a whole number", with(`, "filters": [{"column": "id", "op": "eq", "value": 1.5}]`), "filter_value", "/filters/0/value", []string{"whole numbers"}},
 		{"beyond 64 bits", with(`, "filters": [{"column": "id", "op": "eq", "value": 9223372036854775808}]`), "filter_value", "/filters/0/value", []string{"9223372036854775807"}},
 		{"a number for text", with(`, "filters": [{"column": "status", "op": "eq", "value": 7}]`), "filter_value", "/filters/0/value", []string{"JSON string"}},
-		{"text for a boolean", with(`, "filters": [{"column": "gift", "op": "eq", "value": "true"}]`), "filter_value", "/filters/0/value", []string{`is "true"; the column is boolean, so send true or false`}},
+		{"text for a boolean", with(`, "filters": [{"column": "gift", "op": "eq", "value": "yes"}]`), "filter_value", "/filters/0/value", []string{`is "yes"; the column is boolean, so send true or false`}},
 		{"a malformed date", with(`, "filters": [{"column": "day", "op": "eq", "value": "2026-13-01"}]`), "filter_value", "/filters/0/value", []string{"YYYY-MM-DD"}},
 		{"an instant without offset", with(`, "filters": [{"column": "placed_at", "op": "ge", "value": "2026-01-01T00:00:00"}]`), "filter_value", "/filters/0/value", []string{"RFC 3339"}},
 		{"an op that the column lacks", with(`, "filters": [{"column": "amount", "op": "lt", "value": 1}]`), "filter_not_allowed", "/filters/0/op", []string{`"lt"`, "ge, in"}},

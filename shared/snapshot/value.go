@@ -33,7 +33,7 @@ func canonicalValue(kind row.Kind, raw json.RawMessage) (string, error) {
 		}
 		return text, nil
 	case row.Bool:
-		if quoted || (text != "true" && text != "false") {
+		if text != "true" && text != "false" {
 			return "", fmt.Errorf("is %s; the column is boolean, so send true or false", strings.TrimSpace(string(raw)))
 		}
 		return text, nil

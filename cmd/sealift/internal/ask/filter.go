@@ -12,9 +12,9 @@ import (
 
 // FilterHelp says how a filter is written.
 const FilterHelp = `  column=text  column!=text  column<text  column<=text  column>text  column>=text
-      The value is sent as text, which columns of every kind but boolean take: numbers, dates and times keep every digit.
+      The value is sent as text, which columns of every kind take: numbers, dates and times keep every digit.
   column:=JSON
-      The value is sent as it is: gift:=true for a boolean, note:=" x" for text with spaces at its ends.
+      The value is sent as it is: note:=" x" for text with spaces at its ends.
   column in a,b,"c,d"    column in ["a","b"]
       One of several values, comma-separated with quotes as in CSV, or a JSON list. Empty text needs the JSON list.
   column is null    column is not null

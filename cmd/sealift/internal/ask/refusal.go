@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"sealift/shared/row"
 )
 
 // Refusal is what the API says against a request: a stable code, the JSON pointer of the field at fault, and a detail
@@ -46,7 +44,7 @@ func (w Words) Explain(r Refusal) string {
 	if r.Code == "span-empty" && w.To == "" {
 		text += "\nwithout --to the span ends at the cutoff: --as-of, or else now"
 	}
-	return text + w.booleanHint(pointer)
+	return text
 }
 
 // inSigns writes the comparisons of a text about a filter as --filter takes them. A column that is named like one keeps
@@ -152,31 +150,4 @@ func flags() map[string]string {
 		"/format/line_end": "--line-end", "/format/header": "--header", "/format/bom": "--bom", "/format/null": "--null",
 		"/format/encoding": "--encoding",
 	}
-}
-
-// booleanHint says how a boolean is written, when the value that was refused looks like one and was sent as text.
-func (w Words) booleanHint(pointer string) string {
-	elements := strings.Split(pointer, "/")[1:]
-	i, ok := index(elements, len(w.Filters))
-	if !ok || elements[0] != "filters" || elements[len(elements)-1] != "value" {
-		return ""
-	}
-	filter, err := ParseFilter(w.Filters[i])
-	if err != nil {
-		return ""
-	}
-	var value string
-	switch strings.ToLower(string(filter.Value)) {
-	case `"true"`, `"t"`, `"yes"`, `"y"`, `"1"`:
-		value = "true"
-	case `"false"`, `"f"`, `"no"`, `"n"`, `"0"`:
-		value = "false"
-	default:
-		return ""
-	}
-	if filter.Op == row.NotEqual {
-		// There is no != that sends JSON, and a boolean that isn't the one value is the other.
-		value = map[string]string{"true": "false", "false": "true"}[value]
-	}
-	return "\nfor a boolean column write --filter '" + filter.Column + ":=" + value + "'; = sends text, := sends JSON"
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sealift/shared/job"
+	"sealift/shared/snapshot"
 )
 
 // Export is a job as the API shows it.
@@ -18,19 +19,21 @@ type Export struct {
 	Definition        string    `json:"definition"`
 	DefinitionVersion int64     `json:"definition_version"`
 	Purpose           string    `json:"purpose"`
-	Lane              job.Lane  `json:"lane"`
-	SnapshotSHA256    string    `json:"snapshot_sha256"`
-	CreatedAt         string    `json:"created_at"`
-	StartedAt         *string   `json:"started_at"`
-	FinishedAt        *string   `json:"finished_at"`
-	ExpiresAt         *string   `json:"expires_at"`
-	RowsWritten       int64     `json:"rows_written"`
-	RowsEstimated     *int64    `json:"rows_estimated"`
-	ShardsDone        int64     `json:"shards_done"`
-	Shards            *int64    `json:"shards"`
-	Downloads         int64     `json:"downloads"`
-	File              *File     `json:"file"`
-	Failure           *Failure  `json:"failure"`
+	// Request asks for the same again; a listing leaves its columns and filters out.
+	Request        snapshot.Request `json:"request"`
+	Lane           job.Lane         `json:"lane"`
+	SnapshotSHA256 string           `json:"snapshot_sha256"`
+	CreatedAt      string           `json:"created_at"`
+	StartedAt      *string          `json:"started_at"`
+	FinishedAt     *string          `json:"finished_at"`
+	ExpiresAt      *string          `json:"expires_at"`
+	RowsWritten    int64            `json:"rows_written"`
+	RowsEstimated  *int64           `json:"rows_estimated"`
+	ShardsDone     int64            `json:"shards_done"`
+	Shards         *int64           `json:"shards"`
+	Downloads      int64            `json:"downloads"`
+	File           *File            `json:"file"`
+	Failure        *Failure         `json:"failure"`
 	// Waiting is why an unfinished export does not go on just now; nil when it does.
 	Waiting *Waiting `json:"waiting"`
 }

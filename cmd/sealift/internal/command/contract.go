@@ -13,7 +13,6 @@ import (
 	"sealift/cmd/sealift/internal/ask"
 	"sealift/cmd/sealift/internal/client"
 	"sealift/shared/definition"
-	"sealift/shared/row"
 )
 
 // contract is what a definition says, as far as the one who asks may know it: an operator sees the source as well.
@@ -174,7 +173,7 @@ func (c contract) columns() [][]string {
 	}
 	rows := [][]string{head}
 	for _, column := range c.Columns {
-		cells := []string{column.Name, column.Kind, dash(filterSigns(column.Kind, column.Filter)), dash(masked(column.Mask))}
+		cells := []string{column.Name, column.Kind, dash(filterSigns(column.Filter)), dash(masked(column.Mask))}
 		if roles {
 			cells = append(cells, dash(strings.Join(column.Roles, ", ")))
 		}
@@ -188,13 +187,9 @@ func (c contract) columns() [][]string {
 
 func dash(text string) string { return cmp.Or(text, "-") }
 
-// filterSigns names comparisons as --filter takes them for a column of the kind.
-func filterSigns(kind string, ops []string) string {
+// filterSigns names comparisons as --filter takes them.
+func filterSigns(ops []string) string {
 	signs := ask.Signs()
-	if kind == string(row.Bool) {
-		// A boolean isn't sent as text, which every sign but one does.
-		signs["eq"], signs["ne"] = ":=", "ne (by --request)"
-	}
 	texts := make([]string, len(ops))
 	for i, op := range ops {
 		texts[i] = cmp.Or(signs[op], op)

@@ -44,6 +44,8 @@ func checkID(id string) error {
 func (a *app) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show one export", Args: wantID,
+		Long: `Show one export, with what was asked for and what has become of it. To ask for the same again, give create --request the
+field "request" of what --json prints.`,
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -73,9 +75,13 @@ func (a *app) show(seen client.Seen) error {
 	}
 	lines := [][]string{
 		{"id", e.ID}, {"state", string(e.State)}, {"definition", fmt.Sprintf("%s version %d", e.Definition, e.DefinitionVersion)},
-		{"purpose", e.Purpose}, {"rows", rows}, {"shards", shards}, {"created", e.CreatedAt}, {"started", text(e.StartedAt)},
-		{"finished", text(e.FinishedAt)}, {"expires", text(e.ExpiresAt)}, {"snapshot sha256", e.SnapshotSHA256},
+		{"purpose", e.Purpose},
 	}
+	lines = append(lines, requestLines(e.Request)...)
+	lines = append(lines, [][]string{
+		{"rows", rows}, {"shards", shards}, {"created", e.CreatedAt}, {"started", text(e.StartedAt)},
+		{"finished", text(e.FinishedAt)}, {"expires", text(e.ExpiresAt)}, {"snapshot sha256", e.SnapshotSHA256},
+	}...)
 	if e.File != nil {
 		lines = append(lines, fileLines(*e.File, strconv.FormatInt(e.Downloads, 10))...)
 	}
@@ -154,13 +160,13 @@ func (a *app) list(found client.ExportPage) error {
 	if a.json {
 		return a.out.json(found)
 	}
-	rows := [][]string{{"ID", "STATE", "DEFINITION", "ROWS", "CREATED", "PURPOSE"}}
+	rows := [][]string{{"ID", "STATE", "DEFINITION", "SPAN", "FORMAT", "ROWS", "CREATED", "PURPOSE"}}
 	for _, body := range found.Exports {
 		var e client.Export
 		if err := json.Unmarshal(body, &e); err != nil {
 			return fmt.Errorf("read the answer: %w", err)
 		}
-		rows = append(rows, []string{e.ID, string(e.State), e.Definition, humanize.Comma(e.RowsWritten), e.CreatedAt, e.Purpose})
+		rows = append(rows, []string{e.ID, string(e.State), e.Definition, spanText(e.Request.Span), dash(formatText(e.Request)), humanize.Comma(e.RowsWritten), e.CreatedAt, e.Purpose})
 	}
 	a.out.table(rows)
 	if found.Next != nil {

@@ -73,7 +73,9 @@ func TestEveryReadingCommandShowsTheExport(t *testing.T) {
 	_, ana := withOrders(t)
 	export := id(t, ana.ok(ask("--watch", "--filter", "status in paid, sent", "--filter", "amount<1000", "--filter", "gift:=true", "--column", "order_id,status")...))
 	rows := map[string][]string{
-		"show":    {"state            completed", "rows             333", "orders version 1", "crc64nvme"},
+		"show": {"state            completed", "rows             333", "orders version 1", "crc64nvme", "from             2026-01-01T00:00:00Z\n",
+			"until            2026-03-29T01:00:00Z\n", "zone             UTC\n", "format           csv gzip\n", "columns          order_id, status\n",
+			"filters          amount < 1000\n                 gift = true\n                 status in paid,sent\n"},
 		"events":  {"created", "queued > running", "publishing > completed", "ana", "sealift"},
 		"receipt": {`"rows": 333`, `"name": "order_id"`, `"crc64nvme"`},
 	}
@@ -86,7 +88,7 @@ func TestEveryReadingCommandShowsTheExport(t *testing.T) {
 		}
 	}
 	list := ana.ok("export", "list")
-	if !strings.HasPrefix(list.stdout, "ID ") || !strings.Contains(list.stdout, export+"  completed  orders      333") {
+	if !strings.HasPrefix(list.stdout, "ID ") || !strings.Contains(list.stdout, export+"  completed  orders      2026-01-01 to 2026-03-29T01:00:00Z  csv gzip  333") {
 		t.Errorf("list:\n%s", list.stdout)
 	}
 	watched := ana.ok("export", "watch", export)
