@@ -11,10 +11,12 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sealift/cmd/sealift/internal/client"
 	"sealift/cmd/sealift/internal/progress"
@@ -117,6 +119,7 @@ func (a *app) root() *cobra.Command {
 	flags.StringVar(&a.flags.Config, "config", "", "config file")
 	flags.BoolVar(&a.plain, "allow-http", false, "send the token over http to another machine")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
+	root.PersistentPreRunE = func(command *cobra.Command, _ []string) error { return given(command) }
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nsee `%s --help`", err, command.CommandPath())
 	})
@@ -198,6 +201,41 @@ func apart(command *cobra.Command, flag string, others ...string) {
 		}
 		return before(command, args)
 	}
+}
+
+// mayBeEmpty is the annotation of flags for which empty text is a value like others.
+const mayBeEmpty = "empty"
+
+// given refuses a flag that is given as empty text, as a variable of the shell leaves it that is not set: it would pass for
+// a flag that is left out. What the flag takes is told as the help tells it.
+func given(command *cobra.Command) error {
+	var faults []string
+	command.Flags().Visit(func(flag *pflag.Flag) {
+		if !isEmpty(flag) {
+			return
+		}
+		name, takes := pflag.UnquoteUsage(flag)
+		faults = append(faults, fmt.Sprintf("--%s is empty; give it a value, or leave it out\n--%s %s   %s", flag.Name, flag.Name, name, takes))
+	})
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s\nsee `%s --help`", strings.Join(faults, "\n"), command.CommandPath())
+}
+
+// isEmpty reports whether a flag that was given has no text, or among several texts an empty one.
+func isEmpty(flag *pflag.Flag) bool {
+	if _, may := flag.Annotations[mayBeEmpty]; may {
+		return false
+	}
+	list, several := flag.Value.(pflag.SliceValue)
+	switch {
+	case flag.Value.Type() == "stringArray" && several:
+		return slices.Contains(list.GetSlice(), "")
+	case several:
+		return len(list.GetSlice()) == 0
+	}
+	return flag.Value.String() == ""
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -86,11 +86,13 @@ func (a *app) createCommand() *cobra.Command {
 	flags.StringVar(&c.null, "null", "", "csv: unquoted text that stands for NULL (default empty)")
 	flags.StringVar(&w.Encoding, "encoding", "", "csv: utf-8 or gb18030 (default utf-8)")
 	flags.StringVar(&c.request, "request", "", "file with the request as the API takes it, or - for stdin, instead of the flags above")
-	flags.StringVar(&c.key, "idempotency-key", "", "key under which the same request is the same export; one for the whole tenant")
+	flags.StringVar(&c.key, "idempotency-key", "", "key under which the same request is the same export; one for the whole tenant; random when not given")
 	flags.BoolVar(&c.watch, "watch", false, "wait for the end and show the progress")
 	flags.StringVar(&c.download, "download", "", "wait for the end and download to this file or folder")
 	flags.BoolVar(&c.force, "force", false, "with --download: replace a file that exists")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only ask whether the request would be granted, and as what")
+	// Empty text is what stands for NULL when nothing else is said.
+	_ = flags.SetAnnotation("null", mayBeEmpty, nil)
 	apart(command, "request", "definition", "purpose", "from", "to", "as-of", "zone", "column", "filter", "format", "compression",
 		"file-name", "layout", "delimiter", "quote", "line-end", "header", "bom", "null", "encoding")
 	apart(command, "dry-run", "watch", "download")
@@ -106,14 +108,6 @@ func (a *app) createCommand() *cobra.Command {
 		}
 		if flags.Changed("null") {
 			w.Null = &c.null
-		}
-		if flags.Changed("idempotency-key") && c.key == "" {
-			// A variable that is not set would give every run of a script a key and an export of its own.
-			return usage(errors.New("--idempotency-key is empty; give one, or leave the flag out for a random one"))
-		}
-		if flags.Changed("column") && len(w.Columns) == 0 {
-			// An empty list would mean all columns, which nobody says with --column ''.
-			w.Columns = []string{""}
 		}
 		return a.create(ctx, c)
 	})

@@ -184,3 +184,38 @@ func TestWhoStopsWaitingForAQuotaIsNotToldThatTheRequestArrived(t *testing.T) {
 		})
 	}
 }
+
+func TestAnOptionThatIsGivenAsEmptyTextIsRefused(t *testing.T) {
+	t.Parallel()
+	_, ana := withOrders(t)
+	done := id(t, ana.ok(ask("--watch")...))
+	cases := map[string]struct {
+		args  []string
+		takes string
+	}{
+		"quote":       {ask("--quote", ""), "  --quote string   csv: \" or ' (default \")\n"},
+		"delimiter":   {ask("--delimiter="), "  --delimiter string   csv: comma, semicolon, tab or pipe, or the character itself (default comma)\n"},
+		"format":      {ask("--format", ""), "  --format string   csv, jsonl, xlsx or parquet; the definition's first when not given\n"},
+		"compression": {ask("--compression", ""), "zstd or none; parquet: zstd, snappy or none; "},
+		"zone":        {ask("--zone", ""), "as in Asia/Shanghai (default UTC)\n"},
+		"to":          {ask("--to", ""), "  --to string   day or business time until which rows are wanted, exclusive; the cutoff when not given\n"},
+		"purpose":     {ask("--purpose", ""), "  --purpose string   what the export is for\n"},
+		"filter":      {ask("--filter", "status=paid", "--filter", ""), "  --filter stringArray   filter, as explained above"},
+		"download":    {ask("--download", ""), "wait for the end and download to this file or folder\n"},
+		"output":      {[]string{"export", "download", done, "--output", ""}, "  --output string   file or folder to write to; "},
+		"cursor":      {[]string{"export", "list", "--cursor", ""}, "begin after the page that gave this next_cursor\n"},
+		"reason":      {[]string{"export", "revoke", done, "--reason", ""}, "why, in your own words"},
+		"role":        {[]string{"token", "--tenant", "a", "--subject", "b", "--role", ""}, "role of the user"},
+		"endpoint":    {[]string{"export", "list", "--endpoint", ""}, "address of the API (default http://127.0.0.1:4000)\n"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ana.checkRefusal(t, c.args, 2, []string{"sealift: --" + name + " is empty; give it a value, or leave it out\n", c.takes, "  see `sealift "})
+		})
+	}
+	if got := ana.run(ask("--quote", "", "--zone", "")...); strings.Count(got.stderr, " is empty; ") != 2 {
+		t.Errorf("not both are told: %s", got.stderr)
+	}
+	ana.ok(ask("--null", "", "--dry-run")...)
+}
