@@ -30,6 +30,8 @@ func TestAFilterFindsWhatTheFileShows(t *testing.T) {
 	t.Parallel()
 	postgres, mysql := pgtest.Start(t).Schema(t), mytest.Start(t).Schema(t)
 	file, exec := sqliteFile(t)
+	wide, execWide := sqliteFile(t)
+	execWide(t, "PRAGMA encoding = 'UTF-16le'", "CREATE TABLE holds_the_encoding (a)")
 	pgtest.Exec(t, postgres, "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)", "CREATE DOMAIN padded AS char(5)",
 		"CREATE EXTENSION citext")
 	const lower, upper = "0000000a-0000-0000-0000-00000000000f", "0000000A-0000-0000-0000-00000000000F"
@@ -71,8 +73,12 @@ func TestAFilterFindsWhatTheFileShows(t *testing.T) {
 		"MariaDB year":     {mysql, shown{row.String, "year", []string{"2026", "0"}, map[string][]int{"eq 2026": {1}, "eq 0000": {2}}}},
 		"MariaDB time":     {mysql, shown{row.String, "time(3)", []string{"'-1:00:00.5'"}, map[string][]int{"eq -01:00:00.500": {1}}}},
 		"SQLite text":      {"sqlite", shown{row.String, "TEXT COLLATE NOCASE", []string{"'acme'", "'ACME'"}, blind}},
-		"SQLite number":    {"sqlite", shown{row.String, "INTEGER", []string{"42"}, map[string][]int{"eq 42": {1}, "eq 042": nil}}},
-		"SQLite float":     {"sqlite", shown{row.Float64, "FLOAT", []string{"0.1", "0.3"}, map[string][]int{"eq 0.1": {1}, "eq 0.3": {2}}}},
+		"SQLite text kept as bytes": {"sqlite", shown{row.String, "TEXT", []string{"CAST('acme' AS BLOB)", "'acme'", "'ACME'"},
+			map[string][]int{"eq acme": {1, 2}, "ne acme": {3}, "in acme,zz": {1, 2}, "gt ACME": {1, 2}}}},
+		"SQLite text kept as bytes, UTF-16": {"sqlite wide", shown{row.String, "TEXT", []string{"x'61636d65'", "'acme'", "'名'", "x'e5908d'"},
+			map[string][]int{"eq acme": {1, 2}, "ne acme": {3, 4}, "in acme,zz": {1, 2}, "eq 名": {3, 4}}}},
+		"SQLite number": {"sqlite", shown{row.String, "INTEGER", []string{"42"}, map[string][]int{"eq 42": {1}, "eq 042": nil}}},
+		"SQLite float":  {"sqlite", shown{row.Float64, "FLOAT", []string{"0.1", "0.3"}, map[string][]int{"eq 0.1": {1}, "eq 0.3": {2}}}},
 	} {
 		run := func(statements ...string) { pgtest.Exec(t, postgres, statements...) }
 		switch c.dsn {
@@ -80,6 +86,8 @@ func TestAFilterFindsWhatTheFileShows(t *testing.T) {
 			run = func(statements ...string) { mytest.Exec(t, mysql, statements...) }
 		case "sqlite":
 			c.dsn, run = file, func(statements ...string) { exec(t, statements...) }
+		case "sqlite wide":
+			c.dsn, run = wide, func(statements ...string) { execWide(t, statements...) }
 		}
 		t.Run(name, func(t *testing.T) { c.shown.check(t, c.dsn, run) })
 	}

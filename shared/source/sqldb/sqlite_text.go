@@ -1,14 +1,9 @@
 package sqldb
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strconv"
 
-	sqlite3 "modernc.org/sqlite/lib"
-
-	"sealift/shared/job"
 	"sealift/shared/row"
 )
 
@@ -93,7 +88,9 @@ func (s *sqliteSource) filter(b *builder, f row.Filter) (string, error) {
 	left := name
 	switch f.Column.Kind {
 	case row.String:
-		left = "CAST(" + name + " AS TEXT) COLLATE BINARY"
+		// Bytes are text in UTF-8, as the file shows them; a cast takes them for text in the database's encoding.
+		left = "CASE typeof(" + name + ") WHEN 'blob' THEN " + s.orderExpression(b.query, f.Column) +
+			" ELSE CAST(" + name + " AS TEXT) END COLLATE BINARY"
 	case row.Bytes:
 		left = "CAST(" + name + " AS BLOB)"
 	case row.Bool:
@@ -137,51 +134,4 @@ func sqliteFilterArg(kind row.Kind, value string) arg {
 	case row.String, row.Date, row.JSON:
 	}
 	return arg{text: value}
-}
-
-// sqliteFailure turns an error of SQLite into the package's: outer is the caller's context, bounded the statement's.
-func sqliteFailure(outer, bounded context.Context, q *row.Query, err error) error {
-	var failure *sqliteError
-	if !errors.As(err, &failure) {
-		return err
-	}
-	code := failure.code & 0xff
-	if code == sqlite3.SQLITE_ERROR && failure.message == "interrupted" {
-		// The catalogue's functions run statements of their own and pass on nothing but their message.
-		code = sqlite3.SQLITE_INTERRUPT
-	}
-	switch code {
-	case sqlite3.SQLITE_INTERRUPT:
-		if outer.Err() != nil {
-			return cancelled(q.Table)
-		}
-		if bounded.Err() != nil {
-			return timedOut(q)
-		}
-		return job.Errorf(job.Transient, codeUnavailable, "reading table %s was interrupted; try again", q.Table)
-	case sqlite3.SQLITE_MISMATCH:
-		return job.Errorf(job.Permanent, codeValueInvalid, "%s", failure.message)
-	case sqlite3.SQLITE_CONSTRAINT:
-		// A reader violates no constraint: this code carries the missing unit out of orderValue.
-		return job.Errorf(job.Permanent, codeUnitMissing, "%s", failure.message)
-	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_RANGE:
-		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names (%s); restore it "+
-			"or apply a new version of the definition", q.Table, failure.message)
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
-		return job.Errorf(job.Transient, codeTimeout, "table %s was locked by a writer for longer than %s; try again, or set the "+
-			"file to journal mode WAL", q.Table, LockTime)
-	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY:
-		return job.Errorf(job.Permanent, codeDenied, "the SQLite file of table %s can't be opened (%s); check its permissions and "+
-			"those of its folder", q.Table, failure.message)
-	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT:
-		return job.Errorf(job.Permanent, codeDenied, "the SQLite file of table %s is damaged or no database (%s); run PRAGMA "+
-			"integrity_check on it and restore a backup", q.Table, failure.message)
-	case sqlite3.SQLITE_NOMEM:
-		return job.Errorf(job.Resource, codeOverloaded, "reading table %s ran out of memory; lower the batch bounds or raise the "+
-			"memory limit", q.Table)
-	case sqlite3.SQLITE_TOOBIG:
-		return job.Errorf(job.Permanent, codeRowTooLarge, "a row of table %s is larger than a row may be; leave its large column "+
-			"out of the definition or shorten it", q.Table)
-	}
-	return job.Errorf(job.Transient, codeUnavailable, "table %s can't be read at the moment (%s); try again", q.Table, failure.message)
 }
