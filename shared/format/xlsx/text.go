@@ -125,10 +125,11 @@ func (e *encoder) replace(text []byte, invalid bool) (size int, instead string, 
 
 // literalEscape reports whether text would be written so that a reader takes its beginning for the escaped form of a
 // character: _x, digits, and an underscore or what is written with one in front. LibreOffice undoes the form with fewer
-// than four digits as well, for control characters and the underscore.
+// than four digits as well, for control characters and the underscore, and takes every one for a form whose end can't be
+// the beginning of the next.
 func (e *encoder) literalEscape(text []byte) bool {
-	digits, r := escapeDigits(text)
-	if digits == 0 || digits < escapeDigitsMax && r >= ' ' && r != '_' {
+	digits, _ := escapeDigits(text)
+	if digits == 0 {
 		return false
 	}
 	rest := text[len("_x")+digits:]
