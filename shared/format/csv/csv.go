@@ -244,7 +244,7 @@ func (e *Encoder) appendText(dst, value []byte, kind row.Kind, c *field.Counters
 		}
 	}
 	guarded := len(value) > 0 && e.class[value[0]]&lead != 0 && formula(value) &&
-		(kind != row.JSON || !field.Number(value))
+		(kind != row.JSON || !field.NumberDocument(value))
 	if guarded {
 		c.Neutralised++
 	}

@@ -139,10 +139,10 @@ func TestFormulasInTextAreNeutralisedAndCounted(t *testing.T) {
 
 func TestTheKindDecidesWhatIsAFormula(t *testing.T) {
 	t.Parallel()
-	kinds := []row.Kind{row.Decimal, row.Decimal, row.Int64, row.Float64, row.Bytes, row.JSON, row.JSON, row.String}
-	values := []string{"-42", "-1.5", "-3", "-Infinity", "\xfb\xef", "-7e2", "-7=1", "-1.5"}
+	kinds := []row.Kind{row.Decimal, row.Decimal, row.Int64, row.Float64, row.Bytes, row.JSON, row.JSON, row.JSON, row.String}
+	values := []string{"-42", "-1.5", "-3", "-Infinity", "\xfb\xef", "-7e2", " -1\n", "-7=1", "-1.5"}
 	got, counters := encode(t, config(kinds...), values...)
-	if want := "-42,-1.5,-3,-Infinity,++8=,-7e2,\"'-7=1\",\"'-1.5\"\r\n"; got != want || counters.Neutralised != 2 {
+	if want := "-42,-1.5,-3,-Infinity,++8=,-7e2,\" -1\n\",\"'-7=1\",\"'-1.5\"\r\n"; got != want || counters.Neutralised != 2 {
 		t.Errorf("row is %q with %d neutralised, want %q with 2", got, counters.Neutralised, want)
 	}
 	off := config(row.String, row.String)

@@ -1,6 +1,10 @@
 package field
 
-import "sealift/shared/row"
+import (
+	"bytes"
+
+	"sealift/shared/row"
+)
 
 // Check reports whether value has the canonical text of kind as package row defines it. Text kinds (String, JSON and
 // Bytes) hold anything and always pass. It guards the files against a faulty source: what passes can't hold a
@@ -54,6 +58,9 @@ func Number(value []byte) bool {
 	}
 	return len(value) == 0
 }
+
+// NumberDocument reports whether a JSON document is a number, which may have white space around it.
+func NumberDocument(value []byte) bool { return Number(bytes.Trim(value, " \t\r\n")) }
 
 // Finite reports whether a canonical Float64 is a number that JSON can spell.
 func Finite(value []byte) bool {

@@ -131,7 +131,7 @@ func (e *encoder) appendString(dst, value []byte, kind row.Kind, c *field.Counte
 	if invalid || unpaired {
 		c.InvalidUTF8++
 	}
-	if len(value) > 0 && e.class[value[0]]&lead != 0 && field.Formula(value) && (kind != row.JSON || !field.Number(value)) {
+	if len(value) > 0 && e.class[value[0]]&lead != 0 && field.Formula(value) && (kind != row.JSON || !field.NumberDocument(value)) {
 		c.Neutralised++
 		dst = append(dst, e.openGuarded...)
 	} else {

@@ -85,8 +85,8 @@ func TestFormulaLikeTextIsMarkedAndNotChanged(t *testing.T) {
 			t.Errorf("%q is read as %q, %v", value, rows, err)
 		}
 	}
-	numbers := configOf(row.JSON, row.Decimal, row.JSON)
-	written := write(t, numbers, part.Options{First: true, Shard: 1}, batchOf([]string{"-1.5", "-1.5", "-x"}), 0, 1)
+	numbers := configOf(row.JSON, row.JSON, row.Decimal, row.JSON)
+	written := write(t, numbers, part.Options{First: true, Shard: 1}, batchOf([]string{"-1.5", "\t-1 ", "-1.5", "-x"}), 0, 1)
 	if written.counters.Neutralised != 1 {
 		t.Errorf("%d values are marked, want the text alone and no number", written.counters.Neutralised)
 	}
