@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the tests, checks and demo need and this machine lacks: PostgreSQL's and MariaDB's server programs, the
+# Installs what the tests and checks need and this machine lacks: PostgreSQL's and MariaDB's server programs, the
 # zip tools and office programs that prove files readable, and, when asked for, the linters. Safe to run again; quick
 # when nothing is missing.
 #
-#   infra/setup.sh tests    what `make test` and `make demo` need
+#   infra/setup.sh tests    what `make test` needs
 #   infra/setup.sh lint     what `make lint` and `make check` need
 #   infra/setup.sh crosscheck  what `make test-aws-moto` needs
 #   infra/setup.sh bench    what `make bench` needs, and the programs it measures beside Sealift

@@ -11,6 +11,6 @@
 // /_localstack/clock moves the clock of the tables or of the queues forward.
 //
 //	[{"match": {"function": "sealift-process-shard", "service": "s3",
-//	            "operation": "UploadPart", "key": "staging/", "nth": 3},
+//	            "operation": "PutObject", "key": "staging/", "nth": 3},
 //	  "action": "drop_answer"}]
 package fault

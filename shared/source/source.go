@@ -1,6 +1,7 @@
 // Package source owns what a source of rows must be able to do: check that it still has the columns a definition
 // promises, propose fixed key ranges, and read one range in bounded batches. A new source is one package below this
-// one that implements Source and passes sourcetest. It imports row and job; start reading at Source.
+// one that implements Source and passes sourcetest, and is opened in the main.go of plan-shards and process-shard; another
+// SQL database is a dialect in package sqldb, whose Open picks one by the scheme of the address. It imports row and job; start reading at Source.
 package source
 
 import (
