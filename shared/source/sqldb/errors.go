@@ -9,6 +9,7 @@ import (
 
 // The codes of this package's errors beyond those that source names.
 const (
+	codeDSNInvalid    = "source_dsn_invalid"
 	codeSchemaChanged = "source_schema_changed"
 	codeDenied        = "source_denied"
 	codeUnavailable   = "source_unavailable"
@@ -132,8 +133,8 @@ func filterInvalid(f row.Filter, why string) error {
 		f.Column.Kind, why)
 }
 
-func cancelled(table string) error {
-	return job.Errorf(job.Cancelled, codeCancelled, "reading table %s was stopped because its context ended", table)
+func cancelled(what string) error {
+	return job.Errorf(job.Cancelled, codeCancelled, "reading %s was stopped because its context ended", what)
 }
 
 func timedOut(q *row.Query) error {

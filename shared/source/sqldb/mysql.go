@@ -17,6 +17,7 @@ import (
 // again by the next call; the call that lost it says so.
 type mysqlSource struct {
 	config *mysqlConfig
+	site   site
 	conn   *mysqlConn
 	closed bool
 	// shape names the query that table and sizes belong to.
@@ -38,13 +39,15 @@ const (
 	answerBytes = 1 << 20
 )
 
-func openMySQL(ctx context.Context, dsn string) (source.Source, error) {
+func openMySQL(ctx context.Context, connection, dsn string) (source.Source, error) {
 	config, err := parseMySQL(dsn)
 	if err != nil {
 		return nil, err
 	}
-	s := &mysqlSource{config: config}
-	if err := s.connect(ctx, &row.Query{Table: config.database}); err != nil {
+	s := &mysqlSource{config: config, site: site{
+		connection: connection, product: productEither, address: config.address, database: config.database, password: config.password,
+	}}
+	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -90,26 +93,21 @@ func (s *mysqlSource) drop() {
 	s.conn = nil
 }
 
-func (s *mysqlSource) connect(ctx context.Context, q *row.Query) error {
+func (s *mysqlSource) connect(ctx context.Context) error {
 	if s.closed {
-		return job.Errorf(job.Permanent, codeUnavailable, "the source of table %s is closed; open it again", q.Table)
+		return closed(s.site.connection)
 	}
 	if s.conn != nil {
 		return nil
 	}
-	conn, err := dialMySQL(ctx, s.config)
-	if errors.Is(err, errNoTLS) {
-		return tlsMissing("MySQL", q.Table, s.config.secure)
-	}
+	conn, product, err := dialMySQL(ctx, s.config)
+	s.site.product = product
 	if err != nil {
-		if refused := certificateRefused("MySQL", q.Table, s.config.secure, err); refused != nil {
-			return refused
-		}
-		return mysqlFailure(ctx, q, err)
+		return s.unopened(ctx, err)
 	}
 	s.conn = conn
 	for _, text := range []string{sessionText(conn.mariadb), "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"} {
-		if err := s.command(ctx, q, text); err != nil {
+		if err := s.begin(ctx, text); err != nil {
 			s.drop()
 			return err
 		}
@@ -119,7 +117,7 @@ func (s *mysqlSource) connect(ctx context.Context, q *row.Query) error {
 
 // prepareQuery connects, loads the zone and checks the columns against the catalogue, once for each query.
 func (s *mysqlSource) prepareQuery(ctx context.Context, q *row.Query) error {
-	if err := s.connect(ctx, q); err != nil {
+	if err := s.connect(ctx); err != nil {
 		return err
 	}
 	if s.zone == nil || s.named != q.Zone {
@@ -151,12 +149,35 @@ func (s *mysqlSource) prepareQuery(ctx context.Context, q *row.Query) error {
 	return nil
 }
 
-// run sends a statement and gives its result to r; of what r leaves, up to rest bytes are read. When ctx ends, or the
-// statement lasts longer than its time and the server doesn't end it, the server is told to kill the connection.
+// begin sends one of the statements that make a connection ready.
+func (s *mysqlSource) begin(ctx context.Context, text string) error {
+	bounded, cancel := context.WithTimeout(ctx, ConnectTime)
+	defer cancel()
+	if err := s.send(bounded, statement{text: text}, answerBytes, nil); err != nil {
+		return s.unopened(ctx, err)
+	}
+	return nil
+}
+
+// run sends a statement and gives its result to r; of what r leaves, up to rest bytes are read.
 func (s *mysqlSource) run(ctx context.Context, q *row.Query, st statement, rest int, r mysqlResult) error {
 	if ctx.Err() != nil {
-		return cancelled(q.Table)
+		return cancelled("table " + q.Table)
 	}
+	err := s.send(ctx, st, rest, r)
+	var long rowTooLong
+	if reader, reads := r.(*mysqlReader); reads && errors.As(err, &long) {
+		return rowTooLarge(reader.next(), long.bytes, limits.RowBytesMax)
+	}
+	if err != nil {
+		return s.failure(ctx, q, err)
+	}
+	return nil
+}
+
+// send does it, with the library's and the server's errors as they are. When ctx ends, or the statement lasts longer than its
+// time and the server doesn't end it, the server is told to kill the connection.
+func (s *mysqlSource) send(ctx context.Context, st statement, rest int, r mysqlResult) error {
 	bounded, cancel := context.WithTimeout(ctx, StatementTime+LockTime)
 	defer cancel()
 	conn := s.conn
@@ -178,14 +199,7 @@ func (s *mysqlSource) run(ctx context.Context, q *row.Query, st statement, rest 
 	if broken {
 		s.drop()
 	}
-	var long rowTooLong
-	if reader, reads := r.(*mysqlReader); reads && errors.As(err, &long) {
-		return rowTooLarge(reader.next(), long.bytes, limits.RowBytesMax)
-	}
-	if err != nil {
-		return mysqlFailure(ctx, q, err)
-	}
-	return nil
+	return err
 }
 
 // everyRow gives each row to a function until it returns an error.

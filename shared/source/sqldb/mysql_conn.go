@@ -33,27 +33,39 @@ const (
 	_ = uint(restSeconds*time.Second - limits.SourceRest)
 )
 
-// dialMySQL connects and authenticates, which the library does; the statements' messages are sent by mysqlWire.
-func dialMySQL(ctx context.Context, config *mysqlConfig) (*mysqlConn, error) {
+// dialMySQL connects and authenticates, which the library does; the statements' messages are sent by mysqlWire. product is
+// what the server says that it is, whether or not it takes the connection.
+func dialMySQL(ctx context.Context, config *mysqlConfig) (conn *mysqlConn, product string, err error) {
 	bounded, cancel := context.WithTimeout(ctx, ConnectTime)
 	defer cancel()
-	conn, err := authenticate(bounded, config, config.secure)
+	opened, version, err := authenticate(bounded, config, config.secure)
 	var said *mysql.MyError
 	if err != nil && config.optional && bounded.Err() == nil && !errors.As(err, &said) {
-		conn, err = authenticate(bounded, config, nil)
+		opened, version, err = authenticate(bounded, config, nil)
 	}
+	product = productOf(version)
 	if bounded.Err() != nil {
-		return nil, bounded.Err()
+		return nil, product, bounded.Err()
 	}
 	if err != nil {
-		return nil, err
+		return nil, product, err
 	}
-	return &mysqlConn{
-		wire: newMySQLWire(conn.Conn.Conn), id: conn.GetConnectionID(), mariadb: strings.Contains(conn.GetServerVersion(), "MariaDB"),
-	}, nil
+	return &mysqlConn{wire: newMySQLWire(opened.Conn.Conn), id: opened.GetConnectionID(), mariadb: product == productMariaDB}, product, nil
 }
 
-func authenticate(ctx context.Context, config *mysqlConfig, secure *tls.Config) (*client.Conn, error) {
+// productOf is what a version is of; a server that has said none may be either.
+func productOf(version string) string {
+	switch {
+	case version == "":
+		return productEither
+	case strings.Contains(version, productMariaDB):
+		return productMariaDB
+	}
+	return productMySQL
+}
+
+// authenticate also gives the version that the server has said, "" when it said none.
+func authenticate(ctx context.Context, config *mysqlConfig, secure *tls.Config) (opened *client.Conn, version string, err error) {
 	var heard func() bool
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		var dialer net.Dialer
@@ -65,7 +77,7 @@ func authenticate(ctx context.Context, config *mysqlConfig, secure *tls.Config) 
 		return conn, err
 	}
 	var greeted *client.Conn
-	conn, err := client.ConnectWithDialer(ctx, "tcp", config.address, config.user, config.password, config.database, dial, func(c *client.Conn) error {
+	opened, err = client.ConnectWithDialer(ctx, "tcp", config.address, config.user, config.password, config.database, dial, func(c *client.Conn) error {
 		greeted = c
 		if secure != nil {
 			c.SetTLSConfig(secure)
@@ -77,10 +89,13 @@ func authenticate(ctx context.Context, config *mysqlConfig, secure *tls.Config) 
 	if heard != nil {
 		heard()
 	}
-	if err != nil && secure != nil && greeted != nil && withoutTLS(greeted) {
-		return nil, errNoTLS
+	if greeted != nil {
+		version = greeted.GetServerVersion()
 	}
-	return conn, err
+	if err != nil && secure != nil && greeted != nil && withoutTLS(greeted) {
+		return nil, version, errNoTLS
+	}
+	return opened, version, err
 }
 
 // withoutTLS reports whether the server has said what it can do, and TLS isn't among it. The library tells that by its
@@ -117,7 +132,7 @@ func (c *mysqlConn) quit() {
 func (c *mysqlConn) kill(ctx context.Context, config *mysqlConfig) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), LockTime)
 	defer cancel()
-	if second, err := dialMySQL(ctx, config); err == nil {
+	if second, _, err := dialMySQL(ctx, config); err == nil {
 		done := context.AfterFunc(ctx, second.close)
 		_, _ = second.wire.run("KILL "+strconv.FormatUint(uint64(c.id), 10), 0, nil)
 		done()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,19 +26,68 @@ const (
 
 func isRestLong(err error) bool { return errors.Is(err, errRestLong) }
 
-// mysqlFailure turns an error of the library or the server into the package's. Messages of the server are repeated only
-// where they name objects; others quote values.
-func mysqlFailure(ctx context.Context, q *row.Query, err error) error {
+// unopened is the error of a connection that didn't come to be.
+func (s *mysqlSource) unopened(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return s.site.stopped()
+	}
+	if errors.Is(err, errNoTLS) {
+		return s.site.tlsMissing(s.config.secure)
+	}
+	if refused := s.site.certificateRefused(s.config.secure, err); refused != nil {
+		return refused
+	}
+	var said *mysql.MyError
+	if errors.As(err, &said) {
+		return s.site.refusedByMySQL(said.Code)
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return s.site.silent()
+	}
+	return s.site.unopened(err)
+}
+
+// refusedByMySQL is what a server means that answers a new connection with an error.
+func (s site) refusedByMySQL(number uint16) error {
+	coded := " (error " + strconv.Itoa(int(number)) + ")"
+	switch {
+	case slices.Contains(connectionsRefused(), number):
+		return s.refused(coded)
+	case slices.Contains(connectionsFull(), number):
+		return s.crowded("connection", coded)
+	case number == 1227 || number == 1290: // privilege, an option of the server
+		return s.errorf(job.Permanent, codeDenied, "doesn't let the source's user set up its session%s; it has to be allowed to set variables of its "+
+			"session", coded)
+	case number == requireSecureTransport:
+		return s.tlsNeeded()
+	}
+	return s.busy(coded)
+}
+
+// requireSecureTransport is the number of MySQL's refusal of a connection without TLS.
+const requireSecureTransport = 3159
+
+// connectionsRefused are the numbers of what is wrong with user, database, host, plugin and password.
+func connectionsRefused() []uint16 {
+	return []uint16{1044, 1045, 1046, 1049, 1130, 1251, 1396, 1698, 1820, 1862, 2059, 4151}
+}
+
+// connectionsFull are the numbers of too little memory and too many connections and threads.
+func connectionsFull() []uint16 { return []uint16{1037, 1038, 1040, 1041, 1203, 1226, 1135} }
+
+// failure turns an error of the library or the server into the package's. Messages of the server are repeated only where they
+// name objects; others quote values.
+func (s *mysqlSource) failure(ctx context.Context, q *row.Query, err error) error {
 	var known *job.Error
 	if errors.As(err, &known) || isRestLong(err) {
 		return err
 	}
 	if ctx.Err() != nil {
-		return cancelled(q.Table)
+		return cancelled("table " + q.Table)
 	}
 	var said *mysql.MyError
 	if errors.As(err, &said) {
-		return mysqlRefusal(q, said)
+		return s.site.mysqlRefusal(q, said)
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return timedOut(q)
@@ -46,8 +96,7 @@ func mysqlFailure(ctx context.Context, q *row.Query, err error) error {
 	if errors.As(err, &long) {
 		return rowTooLarge("a row of table "+q.Table, long.bytes, limits.RowBytesMax)
 	}
-	return job.Errorf(job.Transient, codeUnavailable, "the MySQL server of %s can't be reached or ended the connection%s; "+
-		"check its host, port and TLS mode if this lasts", q.Table, networkCause(err))
+	return s.site.ended(q, err)
 }
 
 // hidden explains what the catalogue doesn't show: it keeps quiet about tables and columns that the user has no right to,
@@ -71,9 +120,15 @@ func (s *mysqlSource) hidden(ctx context.Context, q *row.Query, missing error) e
 }
 
 // The server's errors by number, from MySQL's and MariaDB's error references.
-func mysqlRefusal(q *row.Query, said *mysql.MyError) error {
+func (s site) mysqlRefusal(q *row.Query, said *mysql.MyError) error {
 	coded := " (error " + strconv.Itoa(int(said.Code)) + ")"
 	full := " (error " + strconv.Itoa(int(said.Code)) + ": " + said.Message + ")"
+	switch {
+	case slices.Contains(connectionsRefused(), said.Code):
+		return s.refused(coded)
+	case slices.Contains(connectionsFull(), said.Code):
+		return s.crowded("read of table "+q.Table, coded)
+	}
 	switch said.Code {
 	case 1969, 3024: // max_statement_time of MariaDB, max_execution_time of MySQL
 		return timedOut(q)
@@ -82,14 +137,6 @@ func mysqlRefusal(q *row.Query, said *mysql.MyError) error {
 			"maintenance that locks it is over%s", q.Table, LockTime, coded)
 	case 1142, 1143, 1227, 1290, 1370, 1792: // command, column, privilege, read-only
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table", q.Table, full)
-	case 1044, 1045, 1046, 1049, 1130, 1251, 1396, 1698, 1820, 1862, 2059, 4151: // user, database, host, plugin, password
-		return job.Errorf(job.Permanent, codeDenied, "the MySQL server refused the connection to %s%s; correct user, password, "+
-			"database or sslmode in the connection's secret", q.Table, coded)
-	case 3159: // require_secure_transport
-		return tlsNeeded("MySQL", q.Table)
-	case 1037, 1038, 1040, 1041, 1203, 1226, 1135: // memory, connections, threads
-		return job.Errorf(job.Overload, codeOverloaded, "the MySQL server has no room for another read of %s%s; it is tried "+
-			"again later", q.Table, coded)
 	case 1054, 1146, 1176, 1356, 1449, 1051, 1109: // column, table, index, view, definer
 		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names or the key's index%s; restore "+
 			"it or apply a new version of the definition", q.Table, full)
@@ -100,5 +147,5 @@ func mysqlRefusal(q *row.Query, said *mysql.MyError) error {
 		return job.Errorf(job.Permanent, codeRowTooLarge, "the statement or a row of %s exceeds a limit of the server%s; raise its "+
 			"max_allowed_packet or leave large columns out of the definition", q.Table, coded)
 	}
-	return job.Errorf(job.Transient, codeUnavailable, "the MySQL server couldn't read %s at the moment%s; try again", q.Table, coded)
+	return s.failed(q, coded)
 }

@@ -88,7 +88,7 @@ func TestMySQLUsesTLSAsTheAddressAsks(t *testing.T) {
 		{"verify-full", secure, "sslmode=verify-full&sslrootcert=" + mine, "some"}, {"verify-full by another root", secure, "sslmode=verify-full&sslrootcert=" + foreign, "certificate signed by unknown authority"},
 		{"verify-ca by another root", secure, "sslmode=verify-ca&sslrootcert=" + foreign, "sslmode=verify-ca asks (x509: certificate signed by unknown authority"}, {"verify-full by the system's roots", secure, "sslmode=verify-full", "sslmode=verify-full asks (x509: certificate signed by unknown authority"},
 		{"verify-ca of another host", other, "sslmode=verify-ca&sslrootcert=" + named, "some"}, {"verify-full of another host", other, "sslmode=verify-full&sslrootcert=" + named, "cannot validate certificate for 127.0.0.1"},
-		{"prefer without TLS", plain, "sslmode=prefer", "none"}, {"require without TLS", plain, "sslmode=require", "asks for TLS with sslmode=require, and the MySQL server of t2 offers none; set up TLS on the server"},
+		{"prefer without TLS", plain, "sslmode=prefer", "none"}, {"require without TLS", plain, "sslmode=require", "asks for TLS with sslmode=require, and the MariaDB server at " + address(plain.DSN()) + " offers none; set up TLS on the server"},
 		{"verify-ca without TLS", plain, "sslmode=verify-ca&sslrootcert=" + mine, "asks for TLS with sslmode=verify-ca"},
 		{"verify-full without TLS", plain, "sslmode=verify-full", "asks for TLS with sslmode=verify-full"},
 		{"disable where TLS is a must", strict, "sslmode=disable", "correct user, password, database or sslmode"},

@@ -22,7 +22,7 @@ type mysqlConfig struct {
 // prefer (the default: TLS when the server has it, unverified), require (unverified), verify-ca and verify-full.
 func parseMySQL(dsn string) (*mysqlConfig, error) {
 	parsed, err := url.Parse(dsn)
-	if err != nil || parsed.Opaque != "" || parsed.Hostname() == "" || parsed.User.Username() == "" {
+	if err != nil || parsed.Opaque != "" || parsed.Hostname() == "" || parsed.User.Username() == "" || misread(dsn) {
 		// The parser's error repeats the string.
 		return nil, badDSN("can't be parsed, or names no host or user")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 // next call; the call that lost it says so.
 type postgresSource struct {
 	config *pgconn.Config
+	site   site
 	conn   *pgconn.PgConn
 	// wire is what conn reads from.
 	wire   *wire
@@ -39,22 +41,36 @@ type postgresSource struct {
 	rowBytes int
 }
 
-func openPostgres(ctx context.Context, dsn string) (source.Source, error) {
+func openPostgres(ctx context.Context, connection, dsn string) (source.Source, error) {
 	config, err := pgconn.ParseConfig(dsn)
-	if err != nil {
+	if err != nil || misread(dsn) {
 		// The parser's error repeats the string.
 		return nil, badDSN("can't be parsed")
 	}
 	readOnly(config)
-	s := &postgresSource{config: config}
+	s := &postgresSource{config: config, site: site{
+		connection: connection, product: productPostgres, address: postgresAddress(config), database: config.Database, password: config.Password,
+	}}
 	config.BuildFrontend = func(from io.Reader, to io.Writer) *pgproto3.Frontend {
 		s.wire = newWire(from, to)
 		return s.wire.driver
 	}
-	if err := s.connect(ctx, &row.Query{Table: config.Database}); err != nil {
+	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// postgresAddress names the server, or all of those that are tried.
+func postgresAddress(config *pgconn.Config) string {
+	_, address := pgconn.NetworkAddress(config.Host, config.Port)
+	all := []string{address}
+	for _, host := range config.Fallbacks {
+		if _, address := pgconn.NetworkAddress(host.Host, host.Port); !slices.Contains(all, address) {
+			all = append(all, address)
+		}
+	}
+	return strings.Join(all, " or ")
 }
 
 // readOnly sets what the session may do and how its values look, whatever the connection string or the server say.
@@ -137,21 +153,21 @@ func (s *postgresSource) drop(ctx context.Context) {
 	s.conn = nil
 }
 
-func (s *postgresSource) connect(ctx context.Context, q *row.Query) error {
+func (s *postgresSource) connect(ctx context.Context) error {
 	if s.closed {
-		return job.Errorf(job.Permanent, codeUnavailable, "the source of table %s is closed; open it again", q.Table)
+		return closed(s.site.connection)
 	}
 	if s.conn != nil && !s.conn.IsClosed() {
 		return nil
 	}
 	conn, err := pgconn.ConnectConfig(ctx, s.config)
 	if err != nil {
-		return postgresFailure(ctx, q, err)
+		return s.unopened(ctx, err)
 	}
 	if conn.Frontend() != s.wire.driver {
 		_ = conn.Close(ctx)
-		return job.Errorf(job.Permanent, codeUnavailable, "the driver kept another connection to the source of table %s than the last "+
-			"it opened; name one host in the connection string", q.Table)
+		return job.Errorf(job.Permanent, codeUnavailable, "%sthe driver kept another connection than the last it opened; name one host in the "+
+			"connection's secret", prefix(s.site.connection))
 	}
 	s.conn = conn
 	return nil
@@ -159,7 +175,7 @@ func (s *postgresSource) connect(ctx context.Context, q *row.Query) error {
 
 // prepareQuery connects, loads the zone and checks the columns against the catalogue, once for each query.
 func (s *postgresSource) prepareQuery(ctx context.Context, q *row.Query) error {
-	if err := s.connect(ctx, q); err != nil {
+	if err := s.connect(ctx); err != nil {
 		return err
 	}
 	if s.zone == nil || s.named != q.Zone {
@@ -196,7 +212,7 @@ func (s *postgresSource) query(ctx context.Context, q *row.Query, st statement, 
 	if err == nil && !whole {
 		// A closed connection is opened again by the next call.
 		_ = s.conn.Close(ctx)
-		return postgresFailure(ctx, q, errOutOfOrder)
+		return s.failure(ctx, q, errOutOfOrder)
 	}
 	return err
 }
@@ -217,7 +233,7 @@ func (s *postgresSource) ask(ctx context.Context, q *row.Query, st statement, ea
 	}
 	tag, err := result.Close()
 	if err != nil {
-		return false, postgresFailure(ctx, q, err)
+		return false, s.failure(ctx, q, err)
 	}
 	return result.FieldDescriptions() != nil && (rows || tag.RowsAffected() == 0), failed
 }

@@ -42,7 +42,7 @@ const (
 func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement, r *postgresReader) error {
 	conn := s.conn
 	if ctx.Err() != nil {
-		return cancelled(q.Table)
+		return cancelled("table " + q.Table)
 	}
 	bounded, cancel := context.WithTimeout(ctx, StatementTime+LockTime)
 	defer cancel()
@@ -71,7 +71,7 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 		err = p.failure
 	}
 	if err != nil {
-		return postgresFailure(ctx, q, err)
+		return s.failure(ctx, q, err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package sqldb
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -155,25 +154,61 @@ func hexText(value string) string {
 	return string(text)
 }
 
-// postgresFailure turns an error of the driver or the server into the package's. Messages of the server are repeated
-// only in the classes whose messages name objects; those of the data classes quote values.
-func postgresFailure(ctx context.Context, q *row.Query, err error) error {
+// unopened is the error of a connection that didn't come to be.
+func (s *postgresSource) unopened(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return s.site.stopped()
+	}
+	var said *pgconn.PgError
+	if errors.As(err, &said) {
+		return s.site.refusedByPostgres(said.Code)
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return s.site.silent()
+	}
+	if refused := s.site.postgresTLS(ctx, err); refused != nil {
+		return refused
+	}
+	return s.site.unopened(err)
+}
+
+// refusedByPostgres is what a server means that answers a new connection with an error.
+func (s site) refusedByPostgres(code string) error {
+	coded := " (SQLSTATE " + code + ")"
+	switch {
+	case code == "42501":
+		return s.errorf(job.Permanent, codeDenied, "doesn't let the source's user connect%s%s; grant it CONNECT on the database", s.to(), coded)
+	case len(code) != 5:
+		return s.busy(coded)
+	}
+	switch code[:2] {
+	case "53":
+		return s.crowded("connection", coded)
+	case "28", "3D":
+		return s.refused(coded)
+	case "22", "42":
+		return s.errorf(job.Permanent, codeDenied, "refused the connection%s%s, because of its parameters; correct what follows the ? in the connection's "+
+			"secret", s.to(), coded)
+	}
+	return s.busy(coded)
+}
+
+// failure turns an error of the driver or the server into the package's. Messages of the server are repeated only in the
+// classes whose messages name objects; those of the data classes quote values.
+func (s *postgresSource) failure(ctx context.Context, q *row.Query, err error) error {
 	var known *job.Error
 	if errors.As(err, &known) {
 		return err
 	}
 	if ctx.Err() != nil {
-		return cancelled(q.Table)
+		return cancelled("table " + q.Table)
 	}
 	var failure *pgconn.PgError
 	if errors.As(err, &failure) {
-		return serverFailure(q, failure)
+		return s.serverFailure(q, failure)
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return timedOut(q)
-	}
-	if refused := postgresTLS(ctx, q.Table, err); refused != nil {
-		return refused
 	}
 	var long rowTooLong
 	if errors.As(err, &long) {
@@ -183,8 +218,7 @@ func postgresFailure(ctx context.Context, q *row.Query, err error) error {
 	if errors.As(err, &tooLong) {
 		return rowTooLarge("a row of table "+q.Table, tooLong.ActualBodyLen, limits.RowBytesMax)
 	}
-	return job.Errorf(job.Transient, codeUnavailable, "the PostgreSQL server of %s can't be reached or ended the connection%s; "+
-		"check its host, port and TLS mode if this lasts", q.Table, networkCause(err))
+	return s.site.ended(q, err)
 }
 
 // longPlace names a row by those of its fields that could be had.
@@ -211,20 +245,7 @@ func longPlace(q *row.Query, values [][]byte) string {
 	return placeAt(key)
 }
 
-// networkCause is the innermost cause of a network error, which names no credentials.
-func networkCause(err error) string {
-	var lookup *net.DNSError
-	if errors.As(err, &lookup) {
-		return " (" + lookup.Err + ")"
-	}
-	var operation *net.OpError
-	if errors.As(err, &operation) && operation.Err != nil {
-		return " (" + operation.Op + ": " + operation.Err.Error() + ")"
-	}
-	return ""
-}
-
-func serverFailure(q *row.Query, failure *pgconn.PgError) error {
+func (s *postgresSource) serverFailure(q *row.Query, failure *pgconn.PgError) error {
 	said := " (SQLSTATE " + failure.Code + ": " + failure.Message + ")"
 	coded := " (SQLSTATE " + failure.Code + ")"
 	switch failure.Code {
@@ -239,15 +260,13 @@ func serverFailure(q *row.Query, failure *pgconn.PgError) error {
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table", q.Table, said)
 	}
 	if len(failure.Code) != 5 {
-		return job.Errorf(job.Transient, codeUnavailable, "the PostgreSQL server failed on %s%s; try again", q.Table, coded)
+		return s.site.failed(q, coded)
 	}
 	switch failure.Code[:2] {
 	case "53":
-		return job.Errorf(job.Overload, codeOverloaded, "the PostgreSQL server has no room for another read of %s%s; it is tried "+
-			"again later", q.Table, said)
+		return s.site.crowded("read of table "+q.Table, said)
 	case "28", "3D":
-		return job.Errorf(job.Permanent, codeDenied, "the PostgreSQL server refused the connection to %s%s; correct user, password, "+
-			"database or sslmode in the connection's secret", q.Table, coded)
+		return s.site.refused(coded)
 	case "3F", "42":
 		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names%s; restore it or "+
 			"apply a new version of the definition", q.Table, said)
@@ -258,5 +277,5 @@ func serverFailure(q *row.Query, failure *pgconn.PgError) error {
 		return job.Errorf(job.Permanent, codeRowTooLarge, "the statement or a row of %s exceeds a limit of the server%s; leave "+
 			"large columns out of the definition", q.Table, coded)
 	}
-	return job.Errorf(job.Transient, codeUnavailable, "the PostgreSQL server couldn't read %s at the moment%s; try again", q.Table, coded)
+	return s.site.failed(q, coded)
 }

@@ -33,7 +33,9 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
@@ -52,21 +54,40 @@ const (
 
 // Open connects to the database that dsn names: "sqlite:///absolute/path.db", "sqlite:relative.db" or
 // "postgres://user:password@host:port/database?sslmode=verify-full", and the same with mysql or mariadb as its scheme. No
-// error repeats dsn.
-func Open(ctx context.Context, dsn string) (source.Source, error) {
+// error repeats dsn; those of reaching the database name its host, port and database, or the whole path of its file.
+func Open(ctx context.Context, dsn string) (source.Source, error) { return OpenNamed(ctx, "", dsn) }
+
+// OpenNamed is Open for a source that has a name, its connection's, which messages of reaching it begin with.
+func OpenNamed(ctx context.Context, connection, dsn string) (source.Source, error) {
+	opened, err := openAny(ctx, connection, dsn)
+	var wrong *job.Error
+	if errors.As(err, &wrong) && wrong.Code == codeDSNInvalid {
+		return nil, job.Errorf(wrong.Kind, wrong.Code, "%s%s", prefix(connection), wrong.Detail)
+	}
+	return opened, err
+}
+
+func openAny(ctx context.Context, connection, dsn string) (source.Source, error) {
 	scheme, rest, found := strings.Cut(dsn, ":")
 	if !found {
 		return nil, badDSN("has no scheme")
 	}
 	switch scheme {
 	case "sqlite":
-		return openSQLite(ctx, rest)
+		return openSQLite(ctx, connection, rest)
 	case "postgres", "postgresql":
-		return openPostgres(ctx, dsn)
+		return openPostgres(ctx, connection, dsn)
 	case "mysql", "mariadb":
-		return openMySQL(ctx, dsn)
+		return openMySQL(ctx, connection, dsn)
 	}
 	return nil, badDSN("has a scheme other than sqlite, postgres, mysql and mariadb")
+}
+
+// misread reports whether a connection string's parts are not what was meant, because of a character in the password that
+// isn't percent-encoded: what follows it would be taken for the host or the database, which messages name.
+func misread(dsn string) bool {
+	parsed, err := url.Parse(dsn)
+	return err == nil && (parsed.Fragment != "" || strings.Contains(parsed.EscapedPath(), "@") || parsed.User == nil && strings.Contains(parsed.RawQuery, "@"))
 }
 
 // answersInTime reports whether a server has answered what ask asks of it within LockTime. If not the connection is ended,
@@ -78,7 +99,7 @@ func answersInTime(conn io.Closer, ask func() error) bool {
 }
 
 func badDSN(fault string) error {
-	return job.Errorf(job.Permanent, "source_dsn_invalid", "the connection string of the source %s; write "+
+	return job.Errorf(job.Permanent, codeDSNInvalid, "the connection string of the source %s; write "+
 		"sqlite:///absolute/path.db, or postgres://user:password@host:port/database?sslmode=verify-full, the same with mysql:// "+
 		"or mariadb://, special characters percent-encoded", fault)
 }

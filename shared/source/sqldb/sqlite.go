@@ -15,6 +15,8 @@ import (
 // sqliteSource reads one SQLite file.
 type sqliteSource struct {
 	conn *sqliteConn
+	// site is the file as messages name it.
+	site sqliteSite
 	// file is the number of the file that conn has open, whatever is at its path by now.
 	file string
 	// shape names the table, tenant and key that forms belong to.
@@ -32,7 +34,7 @@ type sqliteSource struct {
 	scratch []byte
 }
 
-func openSQLite(ctx context.Context, rest string) (source.Source, error) {
+func openSQLite(ctx context.Context, connection, rest string) (source.Source, error) {
 	path := rest
 	if after, hasAuthority := strings.CutPrefix(rest, "//"); hasAuthority {
 		if !strings.HasPrefix(after, "/") {
@@ -43,23 +45,29 @@ func openSQLite(ctx context.Context, rest string) (source.Source, error) {
 	if path == "" || path == ":memory:" || strings.ContainsAny(path, "?\x00") {
 		return nil, badDSN("names no file, or carries parameters, which this source takes none of")
 	}
+	site := sqliteSite{connection: connection, path: path}
+	if whole, err := filepath.Abs(path); err == nil {
+		site.path = whole
+	}
 	if ctx.Err() != nil {
-		return nil, job.Errorf(job.Cancelled, codeCancelled, "opening %s was stopped because its context ended", filepath.Base(path))
+		return nil, site.errorf(job.Cancelled, codeCancelled, "wasn't opened because the context ended")
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.IsDir() {
-		return nil, job.Errorf(job.Permanent, codeDenied, "SQLite file %s isn't there or can't be read; check the path and its "+
-			"permissions", filepath.Base(path))
+	if err != nil {
+		return nil, site.missing(err)
+	}
+	if info.IsDir() {
+		return nil, site.errorf(job.Permanent, codeDenied, "is a folder; check the path in the connection's secret, which has to end with the file's name")
 	}
 	conn, err := openSQLiteFile(ctx, path)
 	if err != nil {
-		return nil, sqliteFailure(ctx, ctx, &row.Query{Table: filepath.Base(path)}, err)
+		return nil, site.failure(ctx, ctx, &row.Query{}, err)
 	}
 	if now, err := os.Stat(path); err != nil || !os.SameFile(info, now) {
 		conn.close()
-		return nil, job.Errorf(job.Transient, codeUnavailable, "SQLite file %s was replaced while it was opened; try again", filepath.Base(path))
+		return nil, site.errorf(job.Transient, codeUnavailable, "was replaced while it was opened; try again")
 	}
-	return &sqliteSource{conn: conn, file: fileNumber(info)}, nil
+	return &sqliteSource{conn: conn, site: site, file: fileNumber(info)}, nil
 }
 
 // Close closes the file.
@@ -91,13 +99,13 @@ func (s *sqliteSource) Read(ctx context.Context, q row.Query, r row.Range, after
 // within runs one bounded piece of work and turns what it returns into the package's errors.
 func (s *sqliteSource) within(ctx context.Context, q *row.Query, work func(ctx context.Context) error) error {
 	if s.conn.tls == nil {
-		return job.Errorf(job.Permanent, codeUnavailable, "the source of table %s is closed; open it again", q.Table)
+		return closed(s.site.connection)
 	}
 	bounded, cancel := context.WithTimeout(ctx, StatementTime)
 	defer cancel()
 	defer s.conn.interruptWhenDone(bounded)()
 	if err := work(bounded); err != nil {
-		return sqliteFailure(ctx, bounded, q, err)
+		return s.site.failure(ctx, bounded, q, err)
 	}
 	return nil
 }

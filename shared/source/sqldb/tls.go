@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -18,26 +19,31 @@ import (
 var errNoTLS = errors.New("the server offers no TLS")
 
 // tlsMissing refuses a connection whose string asks for TLS where the server has none. Trying again would not help.
-func tlsMissing(server, database string, asked *tls.Config) error {
-	return job.Errorf(job.Permanent, codeDenied, "the connection string asks for TLS with sslmode=%s, and the %s server of %s offers none; set up "+
-		"TLS on the server, or, where the network is trusted, write sslmode=disable in the connection's secret", sslMode(asked), server, database)
+func (s site) tlsMissing(asked *tls.Config) error {
+	return job.Errorf(job.Permanent, codeDenied, "%sthe connection string asks for TLS with sslmode=%s, and %s offers none; set up TLS on the "+
+		"server, or, where the network is trusted, write sslmode=disable in the connection's secret", prefix(s.connection), sslMode(asked), s.server())
 }
 
 // tlsNeeded refuses a connection without TLS to a server that takes none.
-func tlsNeeded(server, database string) error {
-	return job.Errorf(job.Permanent, codeDenied, "the %s server of %s takes connections with TLS only, and the connection string says "+
-		"sslmode=disable; write sslmode=verify-full (or require, which checks no certificate) in the connection's secret", server, database)
+func (s site) tlsNeeded() error {
+	return s.errorf(job.Permanent, codeDenied, "takes connections with TLS only, and the connection string says sslmode=disable; write "+
+		"sslmode=verify-full (or require, which checks no certificate) in the connection's secret")
 }
 
 // certificateRefused is the permanent error of a certificate that doesn't verify, nil when err is about something else.
-func certificateRefused(server, database string, asked *tls.Config, err error) error {
-	why := certificateFault(err)
-	if why == nil || asked == nil {
+func (s site) certificateRefused(asked *tls.Config, err error) error {
+	fault := certificateFault(err)
+	if fault == nil || asked == nil {
 		return nil
 	}
-	return job.Errorf(job.Permanent, codeDenied, "the certificate of the %s server of %s doesn't verify as sslmode=%s asks (%s); give the server a "+
-		"certificate that fits, or, in the connection's secret, name the file with its authority's certificate as sslrootcert, or the "+
-		"host that the certificate is for", server, database, sslMode(asked), why)
+	why := " (" + fault.Error() + ")"
+	if s.password != "" && strings.Contains(why, s.password) {
+		// The names in a certificate are the server's to choose.
+		why = ""
+	}
+	return job.Errorf(job.Permanent, codeDenied, "%sthe certificate of %s doesn't verify as sslmode=%s asks%s; give the server a certificate that "+
+		"fits, or, in the connection's secret, name the file with its authority's certificate as sslrootcert, or the host that the certificate is "+
+		"for", prefix(s.connection), s.server(), sslMode(asked), why)
 }
 
 // certificateFault finds what the standard library says of a certificate.
@@ -80,13 +86,13 @@ func sslMode(config *tls.Config) string {
 
 // postgresTLS is the permanent error behind a connection that failed because of TLS, nil when it failed otherwise. The
 // driver tells by its text only that a server offers no TLS, so the server is asked once more.
-func postgresTLS(ctx context.Context, database string, err error) error {
+func (s site) postgresTLS(ctx context.Context, err error) error {
 	var failed *pgconn.ConnectError
 	if !errors.As(err, &failed) {
 		return nil
 	}
 	config := failed.Config
-	if refused := certificateRefused("PostgreSQL", database, config.TLSConfig, err); refused != nil {
+	if refused := s.certificateRefused(config.TLSConfig, err); refused != nil {
 		return refused
 	}
 	hosts := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
@@ -95,7 +101,7 @@ func postgresTLS(ctx context.Context, database string, err error) error {
 			return nil
 		}
 	}
-	return tlsMissing("PostgreSQL", database, config.TLSConfig)
+	return s.tlsMissing(config.TLSConfig)
 }
 
 // lacksTLS asks a PostgreSQL server whether it offers TLS and reports whether it said no.

@@ -249,7 +249,7 @@ func TestWatchEndsAsTheExportDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ana.run("export", "watch", export)
-		const why = "SQLite file shop.db isn't there or can't be read; check the path and its permissions"
+		why := "the SQLite file " + s.path("shop.db") + " isn't there; check the path in the connection's secret"
 		if got.code != 1 || !strings.Contains(got.stderr, "export "+export+" failed: "+why+" (source_denied)\n") || !strings.Contains(got.stderr, "sealift export events") {
 			t.Errorf("%+v", got)
 		}
