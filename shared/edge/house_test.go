@@ -39,6 +39,8 @@ type house struct {
 	orders int
 	// sourceErr is what opening the source fails with.
 	sourceErr error
+	// dress, when it is there, changes what is opened.
+	dress func(source.Source) source.Source
 	// ledger is what create is given, when it is not the world's.
 	ledger pipeline.Ledger
 	// newID names the next job.
@@ -302,7 +304,11 @@ func (h *house) Open(ctx context.Context, _ string) (source.Source, error) {
 		h.table = filepath.Join(h.t.TempDir(), "orders.db")
 		writeOrders(h.t, h.table, h.orders)
 	}
-	return sqldb.Open(ctx, "sqlite://"+h.table)
+	opened, err := sqldb.Open(ctx, "sqlite://"+h.table)
+	if err == nil && h.dress != nil {
+		opened = h.dress(opened)
+	}
+	return opened, err
 }
 
 // ordersOfAcme is how many orders of March the tenant acme has, where a test doesn't say more; evil has as many.

@@ -62,13 +62,9 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	if err := checkKeys(plan); err != nil {
 		return err
 	}
-	// An estimate may be off by some; what is hopeless is better said now than after all the reading.
-	if j.RowsMax > 0 && plan.RowsEstimated > 2*j.RowsMax {
-		return rowsMaxExceeded("about ", plan.RowsEstimated, j.RowsMax)
-	}
 	if spec := FileSpec(snap, len(query.Key)); snap.Layout != snapshot.LayoutFiles && !format.FooterFits(spec, plan.RowsEstimated, len(plan.Shards)) {
-		return job.Errorf(job.Permanent, "footer_too_large", "about %d rows in %d shards with %d columns are more than the footer of one %s file takes; "+
-			"ask for the layout files, fewer columns or a shorter span", plan.RowsEstimated, len(plan.Shards), len(spec.Columns), spec.Format)
+		return job.Errorf(job.Permanent, "footer_too_large", "by the database's statistics there are about %d rows; in %d shards with %d columns they are more than the "+
+			"footer of one %s file takes: ask for the layout files, fewer columns or a shorter span, or have the statistics renewed (ANALYZE) if there are fewer rows", plan.RowsEstimated, len(plan.Shards), len(spec.Columns), spec.Format)
 	}
 	unit := held.Unit()
 	if err := p.stage(ctx, j, unit, plan); err != nil {
