@@ -174,7 +174,7 @@ func TestAWholeDownloadOfManyFilesCountsAsOne(t *testing.T) {
 	}
 	for name, again := range map[string]events.APIGatewayV2HTTPResponse{"the manifest": h.link(ana(), id), "a file": h.linkTo(id, "1")} {
 		problem := h.must(http.StatusForbidden, again)
-		if problem["type"] != "/problems/downloads-exceeded" || !strings.Contains(problem["detail"].(string), "downloaded 1 times") {
+		if problem["type"] != "/problems/downloads-exceeded" || !strings.Contains(problem["detail"].(string), "downloaded once,") {
 			t.Errorf("%s: %v", name, problem)
 		}
 	}

@@ -16,7 +16,7 @@ func status(kind job.Kind, code string) int {
 		return http.StatusUnprocessableEntity
 	case "idempotency_key_in_use":
 		return http.StatusConflict
-	case "export_expired":
+	case "export_expired", "export_revoked":
 		return http.StatusGone
 	case "rights_shrank", "downloads_exceeded", "token_incomplete":
 		// No wait cures them, so they are no 429.

@@ -75,6 +75,44 @@ func TestTheAuditHoldsEveryActInOrder(t *testing.T) {
 	}
 }
 
+func TestARevokedExportIsToldFromOneWhoseTimeIsOver(t *testing.T) {
+	t.Parallel()
+	h := opened(t)
+	revoked := h.completed(ana(), withKey("a"))
+	expired := h.completed(ana(), withKey("b"))
+	h.world.Clock.Advance(time.Hour)
+	at := h.world.Clock.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	answer := h.must(http.StatusOK, h.end(ana(), revoked, "revoke"))
+	if answer["state"] != "expired" || answer["revoked_at"] != at || answer["expires_at"] != at {
+		t.Errorf("revoked: %v, want revoked_at and expires_at %s", answer, at)
+	}
+	if again := h.must(http.StatusOK, h.end(ana(), revoked, "revoke")); again["revoked_at"] != at {
+		t.Errorf("again: %v", again)
+	}
+	h.sweep(7 * 24 * time.Hour)
+	if late := h.must(http.StatusOK, h.end(ana(), expired, "revoke")); late["state"] != "expired" || late["revoked_at"] != nil {
+		t.Errorf("one whose time is over: %v", late)
+	}
+	want := map[string]any{revoked: at, expired: nil}
+	for id, wanted := range want {
+		if got := h.must(http.StatusOK, h.ask(ana(), "GET", "/v1/exports/"+id)); got["revoked_at"] != wanted {
+			t.Errorf("%s: revoked_at is %v, want %v", id, got["revoked_at"], wanted)
+		}
+	}
+	for _, e := range h.must(http.StatusOK, h.ask(ana(), "GET", "/v1/exports"))["exports"].([]any) {
+		if e := e.(map[string]any); e["revoked_at"] != want[e["id"].(string)] {
+			t.Errorf("listed: %v", e)
+		}
+	}
+	receipt := object(t, h.ask(ana(), "GET", "/v1/exports/"+revoked+"/receipt").Body)
+	if receipt["type"] != "/problems/export-revoked" || !strings.Contains(receipt["detail"].(string), "was revoked at "+at[:19]+"Z and its file is deleted") {
+		t.Errorf("the receipt: %v", receipt)
+	}
+	if gone := object(t, h.ask(ana(), "GET", "/v1/exports/"+expired+"/receipt").Body); gone["type"] != "/problems/export-expired" {
+		t.Errorf("the receipt of the other: %v", gone)
+	}
+}
+
 func TestCancelIsIdempotentAndEndsTheExport(t *testing.T) {
 	t.Parallel()
 	h := opened(t)

@@ -128,7 +128,7 @@ func stateRefusals() []refusal {
 			h.must(http.StatusOK, h.end(ana(), id, "cancel"))
 			return h.ask(ana(), "GET", "/v1/exports/"+id+"/receipt")
 		}},
-		{"a link of a revoked export", "export-expired", http.StatusGone, "", []string{"ask for the export again"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
+		{"a link of a revoked export", "export-revoked", http.StatusGone, "", []string{"the export was revoked at 20", "its events say by whom and why"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
 			id := h.completed(ana())
 			h.must(http.StatusOK, h.end(ana(), id, "revoke"))
 			return h.link(ana(), id)
@@ -143,7 +143,7 @@ func stateRefusals() []refusal {
 			h.apply(h.reshaped(`"note",`, `"note","roles":["finance"],`, `"name": "note", `, `"name": "note", "roles": ["finance"], `))
 			return h.link(ana(), id)
 		}},
-		{"more links than allowed", "downloads-exceeded", http.StatusForbidden, "", []string{"ask for the export again"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
+		{"more links than allowed", "downloads-exceeded", http.StatusForbidden, "", []string{"has been downloaded once, which is all that its definition allows; ask for the export again"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
 			h.apply(h.reshaped(`"downloads_max":50`, `"downloads_max":1`, `"downloads_max": 50`, `"downloads_max": 1`))
 			id := h.completed(ana())
 			h.must(http.StatusCreated, h.link(ana(), id))

@@ -151,6 +151,9 @@ func TestRowsDecodeToWhatTheirMovesPromised(t *testing.T) {
 	d.apply(d.job().Cleaned(cleaner, nil, now), nil)
 	d.apply(d.job().Sign(act, 3))
 	d.apply(d.job().Expire(audit.Revoked, act))
+	if at := d.job().Revoked(); !at.Equal(now) {
+		t.Errorf("revoked at %s, want %s", at, now)
+	}
 	if end := d.job(); end.State != job.StateExpired || end.Downloads != 1 || !end.DueAt.IsZero() || !end.ExpiresAt.Equal(now) {
 		t.Errorf("revoked: %+v", end)
 	}

@@ -131,6 +131,15 @@ type Artifact struct {
 // is one link for a single file, or one for the manifest and one for each file. 0 is no limit.
 func (j Job) LinksMax() int64 { return j.DownloadsMax * (j.Artifact.Files + 1) }
 
+// Revoked is when a person ended the job's delivery before its time, and zero for every other job. The end of a delivery is
+// one state however it came about; only a person ends one while it still had time left.
+func (j Job) Revoked() time.Time {
+	if j.State != StateExpired || !j.ExpiresAt.Before(j.FinishedAt.Add(j.Retention)) {
+		return time.Time{}
+	}
+	return j.ExpiresAt
+}
+
 // Failure says why a job or unit failed and what to do.
 type Failure struct {
 	Kind   Kind   `json:"kind"`

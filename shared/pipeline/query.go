@@ -182,12 +182,15 @@ func (q Querier) Events(ctx context.Context, who policy.Principal, id, cursor st
 	return events, "", nil
 }
 
-// deliverable reports why a job has nothing to deliver: not ready, ended without a file, or expired.
+// deliverable reports why a job has nothing to deliver: not ready, ended without a file, expired or revoked.
 func deliverable(j job.Job) error {
 	switch j.State {
 	case job.StateCompleted:
 		return nil
 	case job.StateExpired:
+		if at := j.Revoked(); !at.IsZero() {
+			return job.Errorf(job.NotFound, "export_revoked", "the export was revoked at %s and its file is deleted; its events say by whom and why", at.UTC().Format(time.RFC3339))
+		}
 		return &job.Error{Kind: job.NotFound, Code: "export_expired", Detail: "the export's file has expired and is deleted; ask for the export again"}
 	case job.StateFailed, job.StateCancelled:
 		return job.Errorf(job.Fenced, "export_without_file", "the export is %s and has no file", j.State)

@@ -120,7 +120,11 @@ func (s Signer) deliverable(j job.Job) error {
 		return &job.Error{Kind: job.NotFound, Code: "export_expired", Detail: "the export's file has expired; ask for the export again"}
 	}
 	if j.DownloadsMax > 0 && j.Downloads >= j.LinksMax() {
-		return job.Errorf(job.Limited, "downloads_exceeded", "the export has been downloaded %d times, which is all that its definition allows; ask for the export again", j.DownloadsMax)
+		times := "once"
+		if j.DownloadsMax > 1 {
+			times = strconv.FormatInt(j.DownloadsMax, 10) + " times"
+		}
+		return job.Errorf(job.Limited, "downloads_exceeded", "the export has been downloaded %s, which is all that its definition allows; ask for the export again", times)
 	}
 	return nil
 }

@@ -191,6 +191,8 @@ func (e *Error) advise(header http.Header, d document) {
 	case e.Status == http.StatusNotFound && e.Code == "":
 		e.Code, e.Detail = "not-found", "there is no such resource"
 		e.Advice = "check that --endpoint is the API of Sealift"
+	case e.Code == "export-revoked":
+		e.Advice = "see what happened with `sealift export events " + strings.Split(strings.TrimPrefix(e.Path, path("")), "/")[0] + "`"
 	case e.Status == http.StatusTooManyRequests && e.Code != codeDownloadsExceeded:
 		e.Advice = "wait a while, then try again"
 	case e.Status >= http.StatusInternalServerError && e.Code == "":

@@ -27,15 +27,25 @@ type Export struct {
 	StartedAt      *string          `json:"started_at"`
 	FinishedAt     *string          `json:"finished_at"`
 	ExpiresAt      *string          `json:"expires_at"`
-	RowsWritten    int64            `json:"rows_written"`
-	RowsEstimated  *int64           `json:"rows_estimated"`
-	ShardsDone     int64            `json:"shards_done"`
-	Shards         *int64           `json:"shards"`
-	Downloads      int64            `json:"downloads"`
-	File           *File            `json:"file"`
-	Failure        *Failure         `json:"failure"`
+	// RevokedAt is when somebody ended the delivery; nil when nobody did.
+	RevokedAt     *string  `json:"revoked_at"`
+	RowsWritten   int64    `json:"rows_written"`
+	RowsEstimated *int64   `json:"rows_estimated"`
+	ShardsDone    int64    `json:"shards_done"`
+	Shards        *int64   `json:"shards"`
+	Downloads     int64    `json:"downloads"`
+	File          *File    `json:"file"`
+	Failure       *Failure `json:"failure"`
 	// Waiting is why an unfinished export does not go on just now; nil when it does.
 	Waiting *Waiting `json:"waiting"`
+}
+
+// Stands is where the export stands, in one word: its state, but revoked for what was ended before its time.
+func (e Export) Stands() string {
+	if e.RevokedAt != nil {
+		return "revoked"
+	}
+	return string(e.State)
 }
 
 // Waiting is the last failure of a unit that will be tried again, and when, in RFC 3339.

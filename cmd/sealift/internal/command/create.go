@@ -256,7 +256,7 @@ func unsure(err error, key string) error {
 
 func (a *app) created(seen client.Seen, c create) {
 	if seen.Replayed {
-		a.out.printf("export %s was asked for before under this key and is %s\n", seen.Export.ID, seen.Export.State)
+		a.out.printf("export %s was asked for before under this key and is %s\n", seen.Export.ID, seen.Export.Stands())
 	} else {
 		a.out.printf("export %s is %s\n", seen.Export.ID, seen.Export.State)
 	}

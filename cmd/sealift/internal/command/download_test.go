@@ -249,15 +249,46 @@ func TestForceReplacesAndAFolderTakesTheLinksName(t *testing.T) {
 	}
 }
 
-func TestAnExpiredExportIsGone(t *testing.T) {
+func TestARevokedExportIsNotCalledExpired(t *testing.T) {
 	t.Parallel()
 	s, ana, export := big(t)
-	ana.ok("export", "revoke", export)
-	got := ana.run("export", "download", export, "--output", s.path("x"))
-	if got.code != 4 || !strings.Contains(got.stderr, "410 export-expired") {
-		t.Errorf("%+v", got)
+	if got, want := ana.ok("export", "revoke", export, "--reason", "sent to the wrong people").stdout, "export "+export+" is revoked\n"; got != want {
+		t.Errorf("revoke says %q, want %q", got, want)
 	}
-	if watched := ana.run("export", "watch", export); watched.code != 4 {
-		t.Errorf("%+v", watched)
+	hint := "see what happened with `sealift export events " + export + "`"
+	for _, args := range [][]string{{"download", export, "--output", s.path("x")}, {"receipt", export}} {
+		got := ana.run(append([]string{"export"}, args...)...)
+		if got.code != 4 || !strings.Contains(got.stderr, "the export was revoked at 2026-03-29T") || !strings.Contains(got.stderr, "410 export-revoked") || !strings.Contains(got.stderr, hint) ||
+			strings.Contains(got.stderr, "ask for the export again") {
+			t.Errorf("%s: %+v", args[0], got)
+		}
+	}
+	if watched := ana.run("export", "watch", export); watched.code != 4 || !strings.Contains(watched.stderr, "is revoked and has no file\n") {
+		t.Errorf("watch: %+v", watched)
+	}
+	for name, wants := range map[string][]string{
+		"show": {"state            revoked\n", "revoked          2026-03-29T"}, "list": {export + "  revoked"}, "events": {"sent to the wrong people"},
+	} {
+		args := []string{"export", name}
+		if name != "list" {
+			args = append(args, export)
+		}
+		got := ana.ok(args...)
+		for _, want := range wants {
+			if !strings.Contains(got.stdout, want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, got.stdout)
+			}
+		}
+	}
+}
+
+func TestAnExportWhoseTimeIsOverIsExpired(t *testing.T) {
+	t.Parallel()
+	s, ana, export := big(t)
+	s.world.Clock.Advance(7 * 24 * time.Hour)
+	ana.token = s.token("acme", "ana")
+	got := ana.run("export", "download", export, "--output", s.path("x"))
+	if got.code != 4 || !strings.Contains(got.stderr, "has expired; ask for the export again") || !strings.Contains(got.stderr, "410 export-expired") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -74,7 +74,7 @@ func (a *app) show(seen client.Seen) error {
 		shards = fmt.Sprintf("%d of %d done", e.ShardsDone, *e.Shards)
 	}
 	lines := [][]string{
-		{"id", e.ID}, {"state", string(e.State)}, {"definition", fmt.Sprintf("%s version %d", e.Definition, e.DefinitionVersion)},
+		{"id", e.ID}, {"state", e.Stands()}, {"definition", fmt.Sprintf("%s version %d", e.Definition, e.DefinitionVersion)},
 		{"purpose", e.Purpose},
 	}
 	lines = append(lines, requestLines(e.Request)...)
@@ -82,6 +82,9 @@ func (a *app) show(seen client.Seen) error {
 		{"rows", rows}, {"shards", shards}, {"created", e.CreatedAt}, {"started", text(e.StartedAt)},
 		{"finished", text(e.FinishedAt)}, {"expires", text(e.ExpiresAt)}, {"snapshot sha256", e.SnapshotSHA256},
 	}...)
+	if e.RevokedAt != nil {
+		lines = append(lines, []string{"revoked", *e.RevokedAt})
+	}
 	if e.File != nil {
 		lines = append(lines, fileLines(*e.File, strconv.FormatInt(e.Downloads, 10))...)
 	}
@@ -166,7 +169,7 @@ func (a *app) list(found client.ExportPage) error {
 		if err := json.Unmarshal(body, &e); err != nil {
 			return fmt.Errorf("read the answer: %w", err)
 		}
-		rows = append(rows, []string{e.ID, string(e.State), e.Definition, spanText(e.Request.Span), dash(formatText(e.Request)), humanize.Comma(e.RowsWritten), e.CreatedAt, e.Purpose})
+		rows = append(rows, []string{e.ID, e.Stands(), e.Definition, spanText(e.Request.Span), dash(formatText(e.Request)), humanize.Comma(e.RowsWritten), e.CreatedAt, e.Purpose})
 	}
 	a.out.table(rows)
 	if found.Next != nil {
@@ -202,7 +205,7 @@ but its delivery can be ended with revoke.`,
 		if a.json {
 			return a.out.json(compact(seen.Body))
 		}
-		a.out.printf("export %s is %s\n", seen.Export.ID, seen.Export.State)
+		a.out.printf("export %s is %s\n", seen.Export.ID, seen.Export.Stands())
 		return nil
 	})
 	command.Flags().StringVar(&reason, "reason", "", "why, in your own words; it goes into the audit")

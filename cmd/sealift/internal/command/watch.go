@@ -30,7 +30,7 @@ func (a *app) watchCommand() *cobra.Command {
 		Use: "watch ID", Short: "Wait for an export's end and show its progress", Args: wantID,
 		Long: `Wait for an export's end. On a terminal a bar is shown; elsewhere a line now and then; with --json one object for each
 change. Why an export waits, and until when, is said once. Ctrl-C stops watching, not the export. The exit code is 0 when
-the export completes, 1 when it fails, 4 when it is cancelled or has expired.`,
+the export completes, 1 when it fails, 4 when it is cancelled, was revoked or has expired.`,
 		RunE: a.do(func(ctx context.Context, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -204,6 +204,6 @@ func (a *app) ended(e client.Export) error {
 		}
 		return &ending{exitRefused, "export-failed", fmt.Errorf("export %s failed: %s\nsee what happened with `sealift export events %s`", e.ID, why, e.ID)}
 	default:
-		return &ending{exitConflict, "export-" + string(e.State), fmt.Errorf("export %s is %s and has no file\nsee what happened with `sealift export events %s`", e.ID, e.State, e.ID)}
+		return &ending{exitConflict, "export-" + e.Stands(), fmt.Errorf("export %s is %s and has no file\nsee what happened with `sealift export events %s`", e.ID, e.Stands(), e.ID)}
 	}
 }
