@@ -81,7 +81,6 @@ func TestWhoCantReachADatabaseIsToldWhichAndWhy(t *testing.T) {
 	blocked := answering(t, []byte("\x17\x00\x00\x00\xff\x6a\x04#HY000Host is blocked"))
 	const correct = "; correct user, password, database or sslmode in the connection's secret"
 	const check = "; check host and port in the connection's secret if this lasts"
-	const again = "; check host, port and sslmode in the connection's secret if this lasts"
 	for title, c := range map[string]struct{ dsn, kind, code, want string }{
 		"PostgreSQL, a wrong password that is the database's name": {"postgres://shop:shop@" + address(guarded.DSN()) + "/shop", "permanent", "source_denied",
 			"the PostgreSQL server at " + address(guarded.DSN()) + " refused the connection to database shop (SQLSTATE 28P01)" + correct},
