@@ -11,7 +11,6 @@ import (
 	"sealift/functions/internal/wire"
 	"sealift/shared/connection"
 	"sealift/shared/edge"
-	"sealift/shared/limits"
 	"sealift/shared/pipeline"
 	"sealift/shared/source/sqldb"
 )
@@ -25,8 +24,9 @@ func build(cfg edge.PlanConfig, cloud aws.Config, log *slog.Logger) (any, error)
 	if err != nil {
 		return nil, err
 	}
+	// Every plan reads the secret, so that an export is of the database that its connection names when it is planned.
 	sources := connection.New(secretsmanager.NewFromConfig(cloud), connection.Config{
-		Prefix: cfg.ConnectionPrefix, TTL: limits.SecretLifetime, Open: sqldb.Open, Now: time.Now,
+		Prefix: cfg.ConnectionPrefix, Open: sqldb.OpenNamed, Now: time.Now,
 	})
 	worker := edge.Worker(wire.Ledger(cloud, cfg.TableName), queue, log)
 	planner := pipeline.Planner{Worker: worker, Sources: sources}

@@ -31,7 +31,7 @@ func build(cfg edge.ProcessConfig, cloud aws.Config, log *slog.Logger) (any, err
 		return nil, err
 	}
 	sources := connection.New(secretsmanager.NewFromConfig(cloud), connection.Config{
-		Prefix: cfg.ConnectionPrefix, TTL: limits.SecretLifetime, Rest: limits.SourceRest, Open: sqldb.Open, Now: time.Now,
+		Prefix: cfg.ConnectionPrefix, TTL: limits.SecretLifetime, Rest: limits.SourceRest, Open: sqldb.OpenNamed, Now: time.Now,
 	})
 	worker := edge.Worker(wire.Ledger(cloud, cfg.TableName), queue, log)
 	processor := pipeline.Processor{

@@ -5,13 +5,11 @@
 // One source that was closed may rest for a moment, for a worker's next shard is mostly of the same job (rest.go).
 //
 // This package is the one layer that retries reading a secret, three attempts at most; opening is tried once, and once more
-// when the secret turns out to have been changed.
+// when the secret turns out to have been changed. What an opener's error may show of the secret is judged in guard.go.
 package connection
 
 import (
 	"context"
-	"errors"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -38,14 +36,17 @@ const (
 type Config struct {
 	// Prefix stands before a connection's name in the name of its secret.
 	Prefix string
-	// TTL is how long a connection string is used without being read again; 0 reads it every time.
+	// TTL is how long a connection string is used without being read again, unless a source can't be opened with it; 0 reads
+	// it every time.
 	TTL time.Duration
 	// Rest is how long a source that can last waits for the next Open of its connection before it is closed; 0 closes it at
 	// once. It never outlasts its connection string, so that a changed secret takes effect as soon as ever.
 	Rest time.Duration
 	Now  func() time.Time
-	// Open opens the source that a connection string names. Its errors must not repeat the string.
-	Open func(ctx context.Context, dsn string) (source.Source, error)
+	// Open opens the source that the connection string dsn names, and calls it by its connection in messages. The details of
+	// its errors must be in words of its own; what somebody else said goes into their causes, and is left out when it repeats
+	// the string or its password.
+	Open func(ctx context.Context, connection, dsn string) (source.Source, error)
 }
 
 // Sources opens sources by the name of their connection. It may be shared by goroutines; every source it opens belongs to
@@ -79,34 +80,57 @@ func New(client *secretsmanager.Client, config Config) *Sources {
 }
 
 // Open opens the source that a connection names. A connection without a secret is Permanent with code connection_missing.
-// When a source refuses a kept connection string, the secret may have been rotated: it is read again and, if it is another
-// one, tried.
+// When a source can't be opened with a kept connection string, the secret may have been changed: it is read again and, if it
+// is another one, tried. One with which nothing could be opened isn't kept.
+//
+// A source that was opened with a kept string has a method Renew, for whoever finds that it is not what it should be.
 func (s *Sources) Open(ctx context.Context, connection string) (source.Source, error) {
 	with, kept, err := s.secret(ctx, connection)
 	if err != nil {
 		return nil, err
 	}
 	if woken := s.wake(ctx, with); woken != nil {
-		return s.lend(ctx, woken, with), nil
+		return s.lend(ctx, woken, loan{connection: connection, with: with, kept: kept}), nil
 	}
-	opened, err := s.config.Open(ctx, with.dsn)
+	opened, err := s.open(ctx, connection, with)
 	if err == nil {
-		return s.lend(ctx, opened, with), nil
+		return s.lend(ctx, opened, loan{connection: connection, with: with, kept: kept}), nil
 	}
-	if kept && job.KindOf(err) == job.Permanent {
-		s.forget(connection)
-		fresh, _, readErr := s.secret(ctx, connection)
-		if readErr != nil {
-			return nil, readErr
-		}
-		if fresh.dsn != with.dsn {
-			with = fresh
-			if opened, err = s.config.Open(ctx, with.dsn); err == nil {
-				return s.lend(ctx, opened, with), nil
-			}
-		}
+	if !kept || job.KindOf(err) == job.Cancelled {
+		return nil, err
 	}
-	return nil, guarded(connection, with.dsn, err)
+	renewed, readErr := s.renew(ctx, connection, with)
+	if readErr != nil {
+		return nil, readErr
+	}
+	if renewed == nil {
+		return nil, err
+	}
+	return renewed, nil
+}
+
+// renew forgets a kept string, reads the secret again and, if it is another one, opens its source; nil if it is the same.
+func (s *Sources) renew(ctx context.Context, connection string, before secret) (source.Source, error) {
+	s.forget(connection, before)
+	with, _, err := s.secret(ctx, connection)
+	if err != nil || with.dsn == before.dsn {
+		return nil, err
+	}
+	opened, err := s.open(ctx, connection, with)
+	if err != nil {
+		return nil, err
+	}
+	return s.lend(ctx, opened, loan{connection: connection, with: with}), nil
+}
+
+// open opens a source, and forgets a string with which that failed.
+func (s *Sources) open(ctx context.Context, connection string, with secret) (source.Source, error) {
+	opened, err := s.config.Open(ctx, connection, with.dsn)
+	if err != nil {
+		s.forget(connection, with)
+		return nil, guarded(connection, with.dsn, err)
+	}
+	return opened, nil
 }
 
 // secret is the connection string, and whether it was kept from before.
@@ -138,10 +162,13 @@ func (s *Sources) secret(ctx context.Context, connection string) (with secret, k
 	return with, false, nil
 }
 
-func (s *Sources) forget(connection string) {
+// forget drops a string unless a newer one has taken its place.
+func (s *Sources) forget(connection string, with secret) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.known, connection)
+	if s.known[connection] == with {
+		delete(s.known, connection)
+	}
 }
 
 func (s *Sources) read(ctx context.Context, connection string) (string, error) {
@@ -161,31 +188,6 @@ func (s *Sources) read(ctx context.Context, connection string) (string, error) {
 			"connection %s: the secret %s holds no text; put the connection string there as plain text", connection, name)
 	}
 	return dsn, nil
-}
-
-// guarded passes an opener's error on unless it repeats the connection string or its password.
-func guarded(connection, dsn string, err error) error {
-	kind := job.Transient
-	var known *job.Error
-	if errors.As(err, &known) {
-		if !repeats(err.Error(), dsn) {
-			return err
-		}
-		kind = known.Kind
-	}
-	return job.Errorf(kind, "connection_failed", "connection %s: the source can't be opened, and its error is withheld because it may repeat the connection string", connection)
-}
-
-func repeats(text, dsn string) bool {
-	if strings.Contains(text, dsn) {
-		return true
-	}
-	parsed, err := url.Parse(dsn)
-	if err != nil || parsed.User == nil {
-		return false
-	}
-	password, _ := parsed.User.Password()
-	return password != "" && (strings.Contains(text, password) || strings.Contains(text, parsed.User.String()))
 }
 
 // validName keeps a name from reaching other secrets than those below the prefix.

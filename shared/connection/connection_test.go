@@ -84,7 +84,7 @@ type opened struct {
 	dsn string
 }
 
-func (o *opener) open(_ context.Context, dsn string) (source.Source, error) {
+func (o *opener) open(_ context.Context, _, dsn string) (source.Source, error) {
 	o.given = append(o.given, dsn)
 	if err := o.refuses[dsn]; err != nil {
 		return nil, err
@@ -180,6 +180,9 @@ func TestARotatedSecretIsTakenUpAtOnce(t *testing.T) {
 	if _, err := sources.Open(t.Context(), "orders"); err == nil {
 		t.Error("a secret just read was tried with success")
 	}
+	if tries := len(o.given); tries != 3 {
+		t.Errorf("a secret just read was tried %d times", tries-2)
+	}
 	v.put(name, secondDSN)
 	if _, err := sources.Open(t.Context(), "orders"); err != nil {
 		t.Errorf("a rotated secret: %v", err)
@@ -252,21 +255,49 @@ func TestEveryAnswerHasItsKind(t *testing.T) {
 	})
 }
 
-func TestNoErrorRepeatsTheConnectionString(t *testing.T) {
+// An address is corrected while exports wait for it, be what was wrong the password, the host or the port.
+func TestAFailedOpeningForgetsTheString(t *testing.T) {
 	t.Parallel()
-	for title, refusal := range map[string]error{
-		"the whole":       job.Errorf(job.Permanent, "source_denied", "can't open %s", firstDSN),
-		"the password":    job.Errorf(job.Permanent, "source_denied", "password first-password is wrong"),
-		"a foreign error": errors.New("dial " + firstDSN),
-	} {
-		t.Run(title, func(t *testing.T) {
+	for _, kind := range []job.Kind{job.Permanent, job.Transient, job.Overload, job.Resource} {
+		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			o := &opener{refuses: map[string]error{firstDSN: refusal}}
-			sources, _ := newSources(t, &vault{secrets: map[string]string{name: firstDSN}}, o, time.Minute)
-			_, err := sources.Open(t.Context(), "orders")
-			if err == nil || strings.Contains(err.Error(), "first-password") || job.CodeOf(err) != "connection_failed" {
-				t.Errorf("got %v", err)
+			failure := job.Errorf(kind, "source_unavailable", "the server can't be reached")
+			v, o := &vault{secrets: map[string]string{name: firstDSN}}, &opener{refuses: map[string]error{firstDSN: failure}}
+			sources, _ := newSources(t, v, o, time.Hour)
+			for range 2 {
+				if _, err := sources.Open(t.Context(), "orders"); !errors.Is(err, failure) {
+					t.Fatalf("got %v", err)
+				}
+			}
+			if diff := cmp.Diff([]string{firstDSN, firstDSN}, o.given); diff != "" || v.count() != 2 {
+				t.Errorf("a string just read is tried once and read again the next time; %d reads:\n%s", v.count(), diff)
+			}
+			v.put(name, secondDSN)
+			if _, err := sources.Open(t.Context(), "orders"); err != nil {
+				t.Errorf("the next try after the correction: %v", err)
+			}
+			o.refuses[secondDSN] = failure
+			v.put(name, firstDSN)
+			delete(o.refuses, firstDSN)
+			if _, err := sources.Open(t.Context(), "orders"); err != nil || o.given[len(o.given)-1] != firstDSN {
+				t.Errorf("a kept string that fails is changed within the same try: %v, %q", err, o.given)
+			}
+			if _, err := sources.Open(t.Context(), "orders"); err != nil || v.count() != 4 {
+				t.Errorf("what opens is kept: %v after %d reads", err, v.count())
 			}
 		})
+	}
+}
+
+func TestAStoppedOpeningReadsNothingMore(t *testing.T) {
+	t.Parallel()
+	v, o := &vault{secrets: map[string]string{name: firstDSN}}, &opener{refuses: map[string]error{}}
+	sources, _ := newSources(t, v, o, time.Hour)
+	if _, err := sources.Open(t.Context(), "orders"); err != nil {
+		t.Fatal(err)
+	}
+	o.refuses[firstDSN] = job.Errorf(job.Cancelled, "source_cancelled", "stopped")
+	if _, err := sources.Open(t.Context(), "orders"); job.KindOf(err) != job.Cancelled || v.count() != 1 {
+		t.Errorf("%v after %d reads, want cancelled after one", err, v.count())
 	}
 }

@@ -20,19 +20,42 @@ type resting struct {
 type lent struct {
 	source.Source
 
-	end func() error
+	end   func() error
+	renew func(ctx context.Context) (source.Source, error)
 }
 
 // Close gives the source back; the second time it does nothing.
 func (l lent) Close() error { return l.end() }
 
+// Renew reads the secret of the source's connection again if the source was opened with a string from before, and opens the
+// source that a changed one names, beside this one. It returns nil when the string is still the same.
+func (l lent) Renew(ctx context.Context) (source.Source, error) { return l.renew(ctx) }
+
+// loan is what is known of a source that is given to a caller.
+type loan struct {
+	connection string
+	with       secret
+	// kept says that the string was read earlier, for another source.
+	kept bool
+}
+
 // lend makes a source rest when its caller closes it, if it can, whether or not ctx has ended by then.
-func (s *Sources) lend(ctx context.Context, opened source.Source, with secret) source.Source {
-	lasting, ok := opened.(source.Lasting)
-	if !ok || s.config.Rest <= 0 {
+func (s *Sources) lend(ctx context.Context, opened source.Source, l loan) source.Source {
+	lasting, lasts := opened.(source.Lasting)
+	lasts = lasts && s.config.Rest > 0
+	if !lasts && !l.kept {
 		return opened
 	}
-	return lent{Source: opened, end: sync.OnceValue(func() error { return s.rest(context.WithoutCancel(ctx), lasting, with) })}
+	end := opened.Close
+	if lasts {
+		end = func() error { return s.rest(context.WithoutCancel(ctx), lasting, l.with) }
+	}
+	return lent{Source: opened, end: sync.OnceValue(end), renew: func(ctx context.Context) (source.Source, error) {
+		if !l.kept {
+			return nil, nil //nolint:nilnil // the string was read for this very source
+		}
+		return s.renew(ctx, l.connection, l.with)
+	}}
 }
 
 // rest keeps the source, in place of another that rests already, until it is woken or its time is over.

@@ -28,7 +28,7 @@ type lasting struct {
 	name   string
 }
 
-func (s *server) open(_ context.Context, dsn string) (source.Source, error) {
+func (s *server) open(_ context.Context, _, dsn string) (source.Source, error) {
 	user, _, _ := strings.Cut(dsn, "-password")
 	l := lasting{server: s, name: strings.TrimPrefix(user, "postgres://reader:")}
 	s.told = append(s.told, "open "+l.name)
