@@ -53,17 +53,11 @@ func (s *shard) write(ctx context.Context, connection string) (job.StagedObject,
 // encoding the next part the upload of the one before; commits stay in order. It returns the only part of a shard that is
 // too small for a multipart upload, or nil when every part is committed.
 func (s *shard) read(ctx context.Context, connection string) (*segment, error) {
-	from, err := s.Sources.Open(ctx, connection)
+	from, err := openPlanned(ctx, s.Sources, connection, s.query, s.job.SourceIdentity)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = from.Close() }()
-	if err := from.Check(ctx, s.query); err != nil {
-		return nil, err
-	}
-	if err := sameSource(ctx, from, s.query, s.job.SourceIdentity); err != nil {
-		return nil, err
-	}
 	progress := s.held.Unit().Progress
 	writer, err := format.NewPartWriter(s.spec, format.PartOptions{
 		First: s.first, Shard: s.number, Index: int(progress.PartCount), Fragment: progress.Fragment, Cut: s.Cut, Buffer: s.Memory.part(),
