@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -19,10 +20,29 @@ const connectHelp = `Tell a running cloud where a source is. The address is read
   printf '%s\n' "$address" | bin/localstack connect --name shop; unset address
 
 It is sqlite:///absolute/path.db, or postgres://, mysql:// or mariadb:// with user:password@host:port/database?sslmode=verify-full;
-special characters in user and password are percent-encoded. The same name again replaces the address. No connection is
-tried here: the first export does, and says what is wrong with it.
+special characters in user and password are percent-encoded. No connection is tried here: the first export does, and says
+what is wrong with it.
+
+The same name again replaces the address: what is planned from then on is read from there, and an export that waits for its
+database takes it up with its next try. One that is planned and finds another database there fails with source_replaced;
+what its workers have open, and begin within 30 seconds, they still read at the old address. Ask for it again.
 
 `
+
+// typed reads a terminal up to the end of a line: who types doesn't end the input.
+type typed struct {
+	terminal io.Reader
+	ended    bool
+}
+
+func (t *typed) Read(p []byte) (int, error) {
+	if t.ended {
+		return 0, io.EOF
+	}
+	n, err := t.terminal.Read(p)
+	t.ended = bytes.IndexByte(p[:n], '\n') >= 0
+	return n, err
+}
 
 // connect stores a source's address as the secret that definitions name as their connection. The address is read from
 // the standard input, so that it stays out of the shell's history and the list of processes.
@@ -49,10 +69,12 @@ func connect(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case !definition.ValidName(*name):
 		return fmt.Errorf("%w: --name is %q; %s, as definitions do", errUsage, *name, definition.NameHelp)
 	}
-	if in, err := os.Stdin.Stat(); err == nil && in.Mode()&os.ModeCharDevice != 0 {
+	var in io.Reader = os.Stdin
+	if kind, err := os.Stdin.Stat(); err == nil && kind.Mode()&os.ModeCharDevice != 0 {
 		_, _ = io.WriteString(stderr, "Type the address on one line, as in postgres://reader@db/shop (it is shown as you type):\n")
+		in = &typed{terminal: os.Stdin}
 	}
-	address, err := connection.Read(ctx, os.Stdin)
+	address, err := connection.Read(ctx, in)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}

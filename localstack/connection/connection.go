@@ -3,11 +3,11 @@
 package connection
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,20 +21,37 @@ import (
 // lineBytesMax bounds an address.
 const lineBytesMax = 16 << 10
 
-// Read takes an address from the first line of r and refuses one that the functions couldn't read. No error repeats it,
-// for it may hold a password.
+// one says what Read takes.
+const one = "send one line, as in postgres://reader@db/shop, mysql://reader@db/shop or sqlite:///absolute/path.db"
+
+// Read takes an address, which is all that r has, and refuses one that the functions couldn't read or that would lead each of
+// them elsewhere. No error repeats it, for it may hold a password.
 func Read(ctx context.Context, r io.Reader) (address string, err error) {
-	line, err := bufio.NewReader(io.LimitReader(r, lineBytesMax+1)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	text, err := io.ReadAll(io.LimitReader(r, lineBytesMax+1))
+	if err != nil {
 		return "", fmt.Errorf("the standard input can't be read: %w", err)
 	}
-	if len(line) > lineBytesMax {
+	if len(text) > lineBytesMax {
 		return "", fmt.Errorf("the address has more than %d bytes; send one line", lineBytesMax)
 	}
-	if address = strings.TrimSpace(line); address == "" {
-		return "", errors.New("the standard input has no address; send one line, as in postgres://reader@db/shop, mysql://reader@db/shop or " +
-			"sqlite:///absolute/path.db")
+	address = strings.TrimSpace(string(text))
+	switch {
+	case address == "":
+		return "", errors.New("the standard input has no address; " + one)
+	case strings.ContainsAny(address, "\r\n"):
+		return "", errors.New("the standard input has more than one line; " + one)
 	}
+	if err := readable(ctx, address); err != nil {
+		return "", err
+	}
+	if err := definite(address); err != nil {
+		return "", err
+	}
+	return address, nil
+}
+
+// readable asks the opener, which goes no further than reading the address.
+func readable(ctx context.Context, address string) error {
 	// A context that has ended lets the opener read the address and go no further.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
@@ -42,13 +59,34 @@ func Read(ctx context.Context, r io.Reader) (address string, err error) {
 	var refused *job.Error
 	switch {
 	case err == nil:
-		return address, source.Close()
+		return source.Close()
 	case errors.As(err, &refused) && refused.Kind == job.Cancelled:
-		return address, ctx.Err()
+		return ctx.Err()
 	case errors.As(err, &refused):
-		return "", errors.New(refused.Detail)
+		return errors.New(refused.Detail)
 	}
-	return "", err
+	return err
+}
+
+// definite refuses an address that an opener completes from where it runs: the folder of a relative file, and the database
+// that a server or a driver takes where none is named.
+func definite(address string) error {
+	const allowed = "; write sqlite:///absolute/path.db, or postgres://user:password@host:port/database?sslmode=verify-full, the same with mysql:// or mariadb://"
+	if path, file := strings.CutPrefix(address, "sqlite:"); file {
+		if !strings.HasPrefix(path, "/") {
+			return errors.New("the address names its file by a relative path, which is another file for each program that reads it" + allowed)
+		}
+		return nil
+	}
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return errors.New("the address can't be parsed" + allowed)
+	}
+	options := parsed.Query()
+	if strings.Trim(parsed.Path, "/") == "" && options.Get("dbname") == "" && options.Get("database") == "" {
+		return errors.New("the address names no database" + allowed)
+	}
+	return nil
 }
 
 // Put makes the secret, or a new version of it.
