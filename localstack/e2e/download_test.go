@@ -82,7 +82,7 @@ func proveRevoke(t *testing.T, s *shared) {
 			method = http.MethodGet
 		}
 		a := dee.do(t, method, "/v1/exports/"+id+way, nil).want(t, http.StatusGone)
-		if !strings.Contains(string(a.body), "expired") {
+		if !strings.Contains(string(a.body), "export-revoked") {
 			t.Errorf("%s of a revoked export: %s", way, a.body)
 		}
 	}

@@ -24,7 +24,7 @@ func Freeze(request Request, d definition.Definition, version int64, who policy.
 		Layout: LayoutFile, Policy: policy.Version,
 	}
 	f := &freezer{request: request, definition: d, who: who, now: now}
-	steps := []func(*Snapshot) error{f.purpose, f.columns, f.filters, f.zone, f.span, f.format, f.layout, f.fileName}
+	steps := []func(*Snapshot) error{f.purpose, f.knownColumns, f.columns, f.filters, f.zone, f.span, f.format, f.layout, f.fileName}
 	for _, step := range steps {
 		if err := step(&s); err != nil {
 			return Snapshot{}, err
@@ -66,57 +66,6 @@ func (f *freezer) purpose(s *Snapshot) error {
 	return nil
 }
 
-func (f *freezer) columns(s *Snapshot) error {
-	names := f.request.Columns
-	if names == nil {
-		for _, column := range f.definition.Columns {
-			if policy.Visible(f.who, column) {
-				names = append(names, column.Name)
-			}
-		}
-	}
-	if len(names) == 0 {
-		return refuse("columns_empty", "/columns", "/columns is empty; name at least one column, or leave it out for all: %s", quoted(f.visible()))
-	}
-	seen := map[string]bool{}
-	for i, name := range names {
-		where := fmt.Sprintf("/columns/%d", i)
-		column, ok := f.column(name)
-		if !ok {
-			return f.unknownColumn(where, name)
-		}
-		if seen[name] {
-			return refuse("column_twice", where, "%s is %q, which is named before", where, name)
-		}
-		seen[name] = true
-		s.Columns = append(s.Columns, Column{Name: name, Kind: column.Kind, Mask: policy.MaskFor(f.who, column)})
-	}
-	return nil
-}
-
-func (f *freezer) column(name string) (definition.Column, bool) {
-	column, ok := f.definition.Column(name)
-	if !ok || !policy.Visible(f.who, column) {
-		return definition.Column{}, false
-	}
-	return column, true
-}
-
-func (f *freezer) visible() []string {
-	var names []string
-	for _, column := range f.definition.Columns {
-		if policy.Visible(f.who, column) {
-			names = append(names, column.Name)
-		}
-	}
-	return names
-}
-
-func (f *freezer) unknownColumn(where, name string) error {
-	return refuse("column_unknown", where, "%s is %q, which definition %s doesn't have; allowed are %s",
-		where, job.Clip(name), f.definition.Name, quoted(f.visible()))
-}
-
 func (f *freezer) filters(s *Snapshot) error {
 	if len(f.request.Filters) > limits.FiltersMax {
 		return refuse("filters_too_many", "/filters", "/filters has %d entries; at most %d are allowed", len(f.request.Filters), limits.FiltersMax)
@@ -139,10 +88,8 @@ func (f *freezer) filters(s *Snapshot) error {
 }
 
 func (f *freezer) filter(where string, filter Filter) (Wanted, error) {
-	column, ok := f.column(filter.Column)
-	if !ok {
-		return Wanted{}, f.unknownColumn(where+"/column", filter.Column)
-	}
+	// That there is the column was judged with all the others.
+	column, _ := f.column(filter.Column)
 	if policy.MaskFor(f.who, column) != "" {
 		// A filter on a masked column would tell its values by bisection.
 		return Wanted{}, refuse("filter_not_allowed", where+"/column", "%s/column is %q, whose values are masked for you; it can't be filtered", where, column.Name)

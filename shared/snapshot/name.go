@@ -64,9 +64,13 @@ func isDevice(name string) bool {
 	return numbered && utf8.RuneCountInString(port) == 1 && strings.Contains("123456789¹²³", port)
 }
 
-// withoutEnding takes the endings of formats and compressions off a name, so that a name never says what the file isn't.
+// withoutEnding takes the endings of formats and compressions off a name, also of those that no export has, so that a name
+// never says what the file isn't.
 func withoutEnding(name string) string {
-	for _, endings := range [][]string{{".gz", ".zst"}, {".csv", ".jsonl", ".xlsx", ".parquet"}} {
+	for _, endings := range [][]string{
+		{".gz", ".zst", ".zip"},
+		{".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json", ".xlsx", ".xls", ".parquet"},
+	} {
 		for _, ending := range endings {
 			if cut := len(name) - len(ending); cut >= 0 && strings.EqualFold(name[cut:], ending) {
 				name = name[:cut]

@@ -41,6 +41,21 @@ func TestAFileNameThatAComputerCanNotHaveIsRefused(t *testing.T) {
 	}
 }
 
+func TestTheEndingOfAFileNameBecomesThatOfTheFormat(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{
+		"report": "report", "report.csv": "report", "report.csv.gz": "report", "report.txt": "report", "Report.TXT": "Report", "report.tsv.zip": "report",
+		"report.json": "report", "report.ndjson.zst": "report", "report.xls": "report", "report.xlsx": "report", "report.parquet": "report",
+		"report.v2": "report.v2", "2026.01": "2026.01", "a.txt.csv": "a.txt",
+	}
+	for name, stem := range cases {
+		s, _, err := freeze(t, with(`, "file_name": "`+name+`"`), alice())
+		if err != nil || s.FileName != stem+".csv.gz" {
+			t.Errorf("%q is %q, %v; want %q", name, s.FileName, err, stem+".csv.gz")
+		}
+	}
+}
+
 func TestAFileNameThatOnlyLooksSpecialIsTaken(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"console", "con-2026", "my con", "COM0", "com10", "lpt", "null", "aux_1.v2", "订单 (Q3)", "תקציב", "Ümläut's & co, 50% [a]{b}=+#;~$", "-x", " a"} {

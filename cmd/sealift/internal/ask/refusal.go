@@ -24,10 +24,10 @@ func (w Words) Explain(r Refusal) string {
 		return r.Detail
 	}
 	rest := w.named(r.Detail[len(pointer):])
-	_, allowed, listed := strings.Cut(rest, "; ")
+	_, allowed, listed := strings.Cut(rest, " doesn't have; ")
 	switch {
 	case r.Code == "column-unknown" && listed:
-		return flag + ": definition " + w.Definition + " has no such column; " + allowed
+		return w.unknown(r.Detail) + "; " + allowed
 	case r.Code == "column-twice":
 		return flag + " is given twice; give it once"
 	case r.Code == "definition-unknown" && w.Definition != "":
@@ -38,13 +38,32 @@ func (w Words) Explain(r Refusal) string {
 		rest = ": " + part + rest
 	}
 	text := flag + rest
-	if strings.HasPrefix(r.Field, "/span/") || r.Field == "/as_of" {
+	switch r.Code {
+	case "span-missing", "time-malformed", "span-within-day":
 		text += "; " + dayHelp
 	}
 	if r.Code == "span-empty" && w.To == "" {
 		text += "\nwithout --to the span ends at the cutoff: --as-of, or else now"
 	}
 	return text
+}
+
+// unknown says in flags which names a detail gives that there are no columns of, each with the pointer before it.
+func (w Words) unknown(detail string) string {
+	var given []string
+	for _, found := range regexp.MustCompile(`(?:^|, | and )(/[a-z_]+(?:/[a-z_0-9]+)+) is "(?:[^"\\]|\\.)*"`).FindAllStringSubmatch(detail, -1) {
+		if flag, _, known := w.flag(found[1]); known {
+			given = append(given, flag)
+		}
+	}
+	if more := regexp.MustCompile(` and (\d+) more are names, which`).FindStringSubmatch(detail); more != nil {
+		given = append(given, more[1]+" more")
+	}
+	no := "no such column"
+	if len(given) > 1 {
+		no += "s"
+	}
+	return strings.Join(given, ", ") + ": definition " + w.Definition + " has " + no
 }
 
 // inSigns writes the comparisons of a text about a filter as --filter takes them. A column that is named like one keeps
@@ -97,7 +116,7 @@ func (w Words) flag(pointer string) (flag, part string, known bool) {
 	switch elements[0] {
 	case "columns":
 		if i, ok := index(elements, len(w.Columns)); ok {
-			return "--column " + w.Columns[i], "", true
+			return "--column " + strconv.Quote(w.Columns[i]), "", true
 		}
 		return "--column", "", len(elements) == 1
 	case "filters":

@@ -76,7 +76,7 @@ func (a *app) createCommand() *cobra.Command {
 	flags.StringArrayVar(&w.Filters, "filter", nil, "filter, as explained above; may be given several times")
 	flags.StringVar(&w.Format, "format", "", "csv, jsonl, xlsx or parquet; the definition's first when not given")
 	flags.StringVar(&w.Compression, "compression", "", "csv, jsonl: gzip, zstd or none; parquet: zstd, snappy or none; the definition's first that fits when not given")
-	flags.StringVar(&w.FileName, "file-name", "", "name of the file that is delivered; its ending becomes that of the format")
+	flags.StringVar(&w.FileName, "file-name", "", "name of the file that is delivered; an ending such as .csv or .txt becomes that of the format")
 	flags.StringVar(&w.Layout, "layout", "", "file for one file, or files for many and a manifest that lists them (default file)")
 	flags.StringVar(&w.Delimiter, "delimiter", "", "csv: comma, semicolon, tab or pipe, or the character itself (default comma)")
 	flags.StringVar(&w.Quote, "quote", "", `csv: " or ' (default ")`)
