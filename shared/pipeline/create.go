@@ -101,7 +101,11 @@ func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, def
 	}
 	// What no format can write is refused here and not by the first worker.
 	if err := FileSpec(snap, 0).Validate(); err != nil {
-		return fail(&job.Error{Kind: job.Invalid, Code: "format_option", Field: "/format", Detail: "/format: " + err.Error(), Err: err})
+		detail := err.Error()
+		if known := new(job.Error); errors.As(err, &known) {
+			detail = known.Detail
+		}
+		return fail(&job.Error{Kind: job.Invalid, Code: "format_option", Field: "/format", Detail: "/format: by definition " + d.Name + ", " + detail, Err: err})
 	}
 	return record, d, snap, nil
 }

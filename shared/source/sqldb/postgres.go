@@ -93,6 +93,8 @@ func readOnly(config *pgconn.Config) {
 		"extra_float_digits":              "1",
 		"client_encoding":                 "UTF8",
 		"client_min_messages":             "error",
+		// Rows that a policy would hide fail the statement instead of being left out.
+		"row_security": "off",
 		// A reader that has vanished, or that its machine has put to sleep for good, should not keep its connection for long.
 		"tcp_keepalives_idle":     "30",
 		"tcp_keepalives_interval": "10",
@@ -261,7 +263,11 @@ func (s *postgresSource) Read(ctx context.Context, q row.Query, r row.Range, aft
 		return err
 	}
 	reader := newPostgresReader(s, &q, index, limit, b)
-	if err := s.portal(ctx, &q, st, reader); err != nil {
+	err = s.portal(ctx, &q, st, reader)
+	if err == nil {
+		err = reader.sequence.inside(b, r, after)
+	}
+	if err != nil {
 		// What the catalogue said may be the reason.
 		s.shape = ""
 		b.Reset(len(q.Columns) + len(q.Key))

@@ -40,6 +40,7 @@ func TestPostgres(t *testing.T) {
 		"a lock, a cancel and a lost connection":       disturbances,
 		"a connection rests and is woken":              postgresRests,
 		"missing rights are denied":                    denied,
+		"a policy that hides rows":                     rowSecurity,
 		"a full server is overload":                    overload,
 		"what takes a name is another thing":           identities,
 		"views are read and their faults are named":    views,
@@ -138,6 +139,39 @@ func denied(t *testing.T, server *pgtest.Server) {
 	}
 	if _, err := sqldb.Open(context.Background(), strings.Replace(dsn, "postgres@", "nobody:secret@", 1)); job.CodeOf(err) != "source_denied" {
 		t.Errorf("an unknown user is told %v, want source_denied", err)
+	}
+}
+
+// rowSecurity shows that rows which a policy hides are never left out without a word: of one's own table, and of the one
+// below a view, which goes by the rights of the view's owner.
+func rowSecurity(t *testing.T, server *pgtest.Server) {
+	dsn := server.Schema(t)
+	oneValue(t, dsn, "'x'::text")
+	pgtest.Exec(t, dsn, "CREATE ROLE filtered LOGIN", "CREATE ROLE exempt LOGIN BYPASSRLS", "CREATE TABLE b (LIKE t INCLUDING ALL)", "INSERT INTO b SELECT * FROM t",
+		"ALTER TABLE b ENABLE ROW LEVEL SECURITY", "CREATE POLICY few ON b USING (tenant = current_setting('app.tenant', true))", "GRANT SELECT ON b TO filtered, exempt",
+		"CREATE VIEW inviting AS SELECT * FROM b", "ALTER VIEW inviting OWNER TO filtered",
+		"DO $$ BEGIN EXECUTE format('GRANT USAGE ON SCHEMA %I TO filtered, exempt', current_schema); END $$", "GRANT SELECT ON inviting TO exempt")
+	for _, c := range []struct{ user, table, want string }{
+		{"filtered", "b", "row-level security would hide rows of table b from the source's user"},
+		{"exempt", "inviting", "row-level security would hide rows of table inviting from the source's user"},
+		{"exempt", "b", ""},
+	} {
+		src, q := open(t, strings.Replace(dsn, "postgres@", c.user+"@", 1)), valueQuery(row.String)
+		q.Table = c.table
+		_, err := src.Plan(context.Background(), q, source.PlanOptions{ShardRows: 10, ShardsMax: 10})
+		rows, readErr := read(src, q)
+		if c.want == "" {
+			if err != nil || readErr != nil || len(rows) != 1 {
+				t.Errorf("%s reads %q of %s (%v, %v), want its one row", c.user, rows, c.table, err, readErr)
+			}
+			continue
+		}
+		for _, err := range []error{err, readErr} {
+			if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "source_denied" || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "BYPASSRLS") {
+				t.Errorf("%s is told of %s: %v; want a permanent refusal that says %q", c.user, c.table, err, c.want)
+			}
+		}
+		_ = src.Close()
 	}
 }
 

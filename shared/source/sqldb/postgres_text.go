@@ -257,6 +257,10 @@ func (s *postgresSource) serverFailure(q *row.Query, failure *pgconn.PgError) er
 	case "22021", "22P05":
 		return untranslatable(q, said)
 	case "42501", "25006":
+		if failure.Routine == "check_enable_rls" {
+			return job.Errorf(job.Permanent, codeDenied, "row-level security would hide rows of table %s from the source's user, or from the "+
+				"owner of a view%s; let that user see them all (ALTER ROLE … BYPASSRLS), or export a view whose owner does", q.Table, said)
+		}
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table", q.Table, said)
 	}
 	if len(failure.Code) != 5 {
