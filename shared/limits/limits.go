@@ -29,6 +29,8 @@ const (
 	// RowBytesMax is the largest encoded row that a worker accepts.
 	RowBytesMax = 64 * MiB
 
+	// KeyBytesMax bounds the values of one row's key. A unit's row holds four keys beside its parts, in at most 400 KB.
+	KeyBytesMax = 32 << 10
 	// FragmentBytesMax bounds what a unit's row carries of a format's own beside its parts.
 	FragmentBytesMax = 4 << 10
 	// FooterBytesMax bounds what a joiner writes behind the last piece of a file, and so what finalize holds in memory.

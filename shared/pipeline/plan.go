@@ -145,11 +145,19 @@ func checkKeys(plan source.Plan) error {
 }
 
 func storable(key row.Key) error {
+	size := 0
+	for _, value := range key {
+		size += len(value)
+	}
+	if size > limits.KeyBytesMax {
+		return job.Errorf(job.Permanent, "key_too_long",
+			"a row's key has %d bytes (it begins with %q); at most %d are allowed: choose other key columns", size, job.Clip(key.String()), limits.KeyBytesMax)
+	}
 	if key.Storable() {
 		return nil
 	}
 	return job.Errorf(job.Permanent, "key_invalid_utf8",
-		"a key column holds bytes that are not UTF-8 (near %q); a key must be text that can be written down exactly: mend the rows or choose another key", key.String())
+		"a key column holds bytes that are not UTF-8 (near %q); a key must be text that can be written down exactly: mend the rows or choose another key", job.Clip(key.String()))
 }
 
 // checkTiling refuses a plan that would lose or double keys; a source that gives one has a bug.

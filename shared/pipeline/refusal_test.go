@@ -42,14 +42,18 @@ func TestAMessageForAnotherFunctionsUnitChangesNothing(t *testing.T) {
 func TestAPlanWithKeysThatCanNotBeWrittenDownIsRefused(t *testing.T) {
 	t.Parallel()
 	good := row.Key{"2026-01-01T00:00:00Z", "名字"}
-	bad := row.Key{"2026-01-01T00:00:00Z", "A\xe9001"}
-	cases := map[string]source.Plan{
-		"the ceiling": {Ceiling: bad, Shards: []source.Shard{{}}},
-		"a border":    {Ceiling: good, Shards: []source.Shard{{Range: row.Range{To: bad}}, {Range: row.Range{From: bad}}}},
-	}
-	for name, plan := range cases {
-		if err := checkKeys(plan); job.CodeOf(err) != "key_invalid_utf8" || job.KindOf(err) != job.Permanent {
-			t.Errorf("%s: %v", name, err)
+	for code, bad := range map[string]row.Key{
+		"key_invalid_utf8": {"2026-01-01T00:00:00Z", "A\xe9001"},
+		"key_too_long":     {"2026-01-01T00:00:00Z", strings.Repeat("a", 32<<10)},
+	} {
+		cases := map[string]source.Plan{
+			"the ceiling": {Ceiling: bad, Shards: []source.Shard{{}}},
+			"a border":    {Ceiling: good, Shards: []source.Shard{{Range: row.Range{To: bad}}, {Range: row.Range{From: bad}}}},
+		}
+		for name, plan := range cases {
+			if err := checkKeys(plan); job.CodeOf(err) != code || job.KindOf(err) != job.Permanent || len(err.Error()) > 400 {
+				t.Errorf("%s: %v, want %s in few words", name, err, code)
+			}
 		}
 	}
 	if err := checkKeys(source.Plan{Ceiling: good, Shards: []source.Shard{{Range: row.Range{To: good}}, {Range: row.Range{From: good}}}}); err != nil {
