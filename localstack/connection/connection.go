@@ -78,12 +78,18 @@ func definite(address string) error {
 		}
 		return nil
 	}
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return errors.New("the address can't be parsed" + allowed)
+	// Several hosts with their ports are no URL of the standard library's, so the authority is left out.
+	_, rest, _ := strings.Cut(address, "://")
+	tail := ""
+	if end := strings.IndexAny(rest, "/?"); end >= 0 {
+		tail = rest[end:]
 	}
-	options := parsed.Query()
-	if strings.Trim(parsed.Path, "/") == "" && options.Get("dbname") == "" && options.Get("database") == "" {
+	path, query, _ := strings.Cut(tail, "?")
+	options, err := url.ParseQuery(query)
+	if err != nil {
+		return errors.New("the address has parameters that can't be parsed" + allowed)
+	}
+	if strings.Trim(path, "/") == "" && options.Get("dbname") == "" && options.Get("database") == "" {
 		return errors.New("the address names no database" + allowed)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 func TestAnAddressIsTakenAsTheSourceReadsIt(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
-		"sqlite:///srv/shop.db", "sqlite:/srv/shop.db", "sqlite:///srv/50%/my shop.db", "postgres://db/?database=shop", "postgres://db?dbname=shop&user=reader", "postgres://reader:hush@db.example:5432/shop?sslmode=verify-full", "postgresql://reader@db/shop",
+		"sqlite:///srv/shop.db", "sqlite:/srv/shop.db", "sqlite:///srv/50%/my shop.db", "postgres://db/?database=shop", "postgres://reader@db1:5432,db2/shop", "postgres://reader@db1,db2:5433/shop?sslmode=require", "postgres://db?dbname=shop&user=reader", "postgres://reader:hush@db.example:5432/shop?sslmode=verify-full", "postgresql://reader@db/shop",
 		"mysql://reader:hush@db.example/shop?sslmode=require", "mariadb://reader@db/shop",
 	} {
 		got, err := connection.Read(context.Background(), strings.NewReader("  "+address+"\r\n \n\n"))
@@ -39,6 +39,7 @@ func TestWhatIsNoAddressIsRefusedWithoutRepeatingIt(t *testing.T) {
 		"a file up the tree":   {"sqlite:../hush.db", "names its file by a relative path"},
 		"no database":          {"postgres://reader:hush@db", "names no database"},
 		"an empty database":    {"postgresql://reader:hush@db:5432/?sslmode=disable", "names no database"},
+		"hosts, no database":   {"postgres://reader:hush@db1:5432,db2?sslmode=require", "names no database"},
 		"no MySQL database":    {"mysql://reader:hush@db", "names no database"},
 		"no MariaDB database":  {"mariadb://reader:hush@db/?sslmode=require", "names no database"},
 		"an open slash":        {"postgres://reader:12/hush@db/shop", "can't be parsed"},

@@ -163,13 +163,14 @@ func TestAPasswordThatIsntEncodedIsntTakenForAnotherPart(t *testing.T) {
 	for _, dsn := range []string{
 		"postgres://reader:12/34hush@db/shop", "postgres://reader:12#34hush@db/shop", "postgres://reader:12?34hush@db/shop", "postgres://reader:1@2/34hush@db/shop",
 		"mysql://reader:12/34hush@db/shop", "mysql://reader:1@2/34hush@db/shop", "mysql://reader:1@2#34hush@db/shop", "mysql://reader:12?34hush@db/shop",
+		"postgres://reader:12?a=34hush@db/shop", "postgres://reader:12#34hush@db:5432,db2/shop", "postgres://reader:1@2/34hush@db:5432,db2/shop",
 	} {
 		_, err := sqldb.Open(t.Context(), dsn)
 		if job.CodeOf(err) != "source_dsn_invalid" || !says(err, "special characters percent-encoded") || says(err, "hush") || says(err, "12") {
 			t.Errorf("%s is told %v, want source_dsn_invalid without a part of it", dsn, err)
 		}
 	}
-	for _, dsn := range []string{"postgres://reader@127.0.0.1:1/a%40b?sslmode=disable", "postgres://127.0.0.1:1/shop?user=reader%40corp", "mysql://reader:a@b@127.0.0.1:1/shop"} {
+	for _, dsn := range []string{"postgres://reader@127.0.0.1:1/a%40b?sslmode=disable", "postgres://127.0.0.1:1/shop?user=reader%40corp", "postgres://127.0.0.1:1/shop?user=reader@corp&password=a@b", "postgres://reader@127.0.0.1:1,127.0.0.1:2/shop", "mysql://reader:a@b@127.0.0.1:1/shop"} {
 		if _, err := sqldb.Open(t.Context(), dsn); job.CodeOf(err) != "source_unavailable" {
 			t.Errorf("%s is told %v, want that nobody listens there", dsn, err)
 		}

@@ -35,7 +35,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/url"
 	"strings"
 	"time"
 
@@ -86,8 +85,22 @@ func openAny(ctx context.Context, connection, dsn string) (source.Source, error)
 // misread reports whether a connection string's parts are not what was meant, because of a character in the password that
 // isn't percent-encoded: what follows it would be taken for the host or the database, which messages name.
 func misread(dsn string) bool {
-	parsed, err := url.Parse(dsn)
-	return err == nil && (parsed.Fragment != "" || strings.Contains(parsed.EscapedPath(), "@") || parsed.User == nil && strings.Contains(parsed.RawQuery, "@"))
+	_, rest, _ := strings.Cut(dsn, "://")
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	path, query, _ := strings.Cut(rest[len(authority):], "?")
+	if strings.ContainsAny(path, "@#") || strings.Contains(query, "#") {
+		return true
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		// Some servers' users have names with an @.
+		if name, value, _ := strings.Cut(pair, "="); strings.Contains(name, "@") || strings.Contains(value, "@") && name != "user" && name != "password" {
+			return true
+		}
+	}
+	return false
 }
 
 // answersInTime reports whether a server has answered what ask asks of it within LockTime. If not the connection is ended,
