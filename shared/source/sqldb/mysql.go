@@ -136,7 +136,7 @@ func (s *mysqlSource) prepareQuery(ctx context.Context, q *row.Query) error {
 		shape.WriteString("\x00" + column.Source + "\x00" + string(column.Kind))
 	}
 	if s.shape == shape.String() && s.table != nil {
-		return nil
+		return s.sortWhole(ctx, q)
 	}
 	table, err := s.describe(ctx, q)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *mysqlSource) prepareQuery(ctx context.Context, q *row.Query) error {
 		return s.hidden(ctx, q, err)
 	}
 	s.shape, s.table, s.rowBytes = shape.String(), table, 0
-	return nil
+	return s.sortWhole(ctx, q)
 }
 
 // begin sends one of the statements that make a connection ready.
@@ -269,6 +269,9 @@ func (s *mysqlSource) Read(ctx context.Context, q row.Query, r row.Range, after 
 	err = s.run(ctx, &q, st, restFactor*limit.Bytes, reader)
 	if reader.full && isRestLong(err) {
 		err = nil
+	}
+	if err == nil {
+		err = reader.sequence.inside(b, r, after)
 	}
 	if err != nil {
 		// What the catalogue said may be the reason.

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sealift/shared/job"
@@ -26,6 +27,8 @@ type mysqlColumn struct {
 	nullable, granted bool
 	position          string
 	collation         string
+	// letters is how many a text may have.
+	letters int
 }
 
 // typeOf is a column's type. The server holds names that differ in case to be the same.
@@ -53,9 +56,10 @@ func (s *mysqlSource) describe(ctx context.Context, q *row.Query) (*mysqlTable, 
 	if err := read("COLUMNS", func(values map[string]string) {
 		declared := newMySQLType(values["data_type"], values["column_type"], values["collation_name"])
 		declared.charset = values["character_set_name"]
+		letters, _ := strconv.Atoi(values["character_maximum_length"])
 		t.columns[strings.ToLower(values["column_name"])] = mysqlColumn{
-			mysqlType: declared,
-			nullable:  values["is_nullable"] != "NO", granted: strings.Contains(values["privileges"], "select"),
+			mysqlType: declared, letters: letters,
+			nullable: values["is_nullable"] != "NO", granted: strings.Contains(values["privileges"], "select"),
 			position: values["ordinal_position"], collation: values["collation_name"],
 		}
 	}); err != nil {

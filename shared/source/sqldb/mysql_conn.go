@@ -22,6 +22,8 @@ type mysqlConn struct {
 	// id is the connection's number at the server.
 	id      uint32
 	mariadb bool
+	// sortBytes is how many bytes of a text the session has been told to sort by, 0 while it is sortBytesMin.
+	sortBytes int
 }
 
 const (
@@ -115,7 +117,7 @@ func sessionText(mariadb bool) string {
 	return strings.Join([]string{
 		"SET NAMES utf8mb4 COLLATE utf8mb4_bin", "time_zone = '+00:00'", "sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'", "autocommit = 1",
 		"innodb_lock_wait_timeout = " + seconds(LockTime), "lock_wait_timeout = " + seconds(LockTime), "wait_timeout = " + strconv.Itoa(idleSeconds),
-		"sql_select_limit = 18446744073709551615", "sql_big_selects = 1", limit,
+		"sql_select_limit = 18446744073709551615", "sql_big_selects = 1", "max_sort_length = " + strconv.Itoa(sortBytesMin), limit,
 	}, ", ")
 }
 

@@ -39,7 +39,7 @@ func (s *mysqlSource) Plan(ctx context.Context, q row.Query, opt source.PlanOpti
 }
 
 func (s *mysqlSource) plan(ctx context.Context, q *row.Query, opt source.PlanOptions) (source.Plan, error) {
-	last, err := s.keyAt(ctx, q, planScope(q), true)
+	last, err := s.ceiling(ctx, q)
 	if err != nil {
 		return source.Plan{}, err
 	}
@@ -59,6 +59,27 @@ func (s *mysqlSource) plan(ctx context.Context, q *row.Query, opt source.PlanOpt
 	return finishPlan(ctx, s, q, last, cuts, estimable(q), opt)
 }
 
+// ceilingTries is how often the highest key is sought in a view whose rows the snapshot doesn't hold still.
+const ceilingTries = 3
+
+// ceiling is the highest key, above which no row may lie: it would be left out. An index gives it; where the server sorts for it
+// the rows above it are looked for.
+func (s *mysqlSource) ceiling(ctx context.Context, q *row.Query) (last row.Key, err error) {
+	for range ceilingTries {
+		if last, err = s.keyAt(ctx, q, planScope(q), true); err != nil || last == nil || s.table.index != "" {
+			return last, err
+		}
+		above := planScope(q)
+		above.lower = &keyBound{key: last, strict: true}
+		higher, err := s.keyAt(ctx, q, above, false)
+		if err != nil || higher == nil {
+			return last, err
+		}
+	}
+	sequence := newSequence(q)
+	return nil, sequence.disordered(last, "is said to be the highest, and there are rows above it")
+}
+
 func (s *mysqlSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (row.Key, error) {
 	return keyOfServer(ctx, s, q, sc, last)
 }
@@ -66,17 +87,42 @@ func (s *mysqlSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bo
 func (s *mysqlSource) readKey(q *row.Query, values [][]byte) (row.Key, error) {
 	key := make(row.Key, 0, len(q.Key))
 	for i, column := range q.Key {
-		wrong := faultNull
-		var text []byte
-		if values[i] != nil {
-			text, wrong = appendMySQL(nil, values[i], column.Kind, s.table.typeOf(column), utcZone())
-		}
+		text, wrong := s.keyText(column, values[i])
 		if wrong != faultNone {
-			return nil, invalidValue(column, placeAfter(key), wrong)
+			return nil, invalidValue(column, s.place(q, values), wrong)
 		}
-		key = append(key, string(text))
+		key = append(key, text)
 	}
 	return key, nil
+}
+
+// keyText is a key column's canonical text.
+func (s *mysqlSource) keyText(column row.Column, value []byte) (string, fault) {
+	t := s.table.typeOf(column)
+	switch {
+	case value == nil:
+		return "", faultNull
+	case t.longKey(value):
+		return "", faultLongKey
+	}
+	text, wrong := appendMySQL(nil, value, column.Kind, t, utcZone())
+	return string(text), wrong
+}
+
+// place names a row by its key's values: one that can't be a key's as the server writes it, NULL as unread.
+func (s *mysqlSource) place(q *row.Query, values [][]byte) string {
+	key := make(row.Key, 0, len(q.Key))
+	for i, column := range q.Key {
+		text, wrong := s.keyText(column, values[i])
+		switch {
+		case values[i] == nil:
+			text = unread
+		case wrong != faultNone:
+			text = string(values[i])
+		}
+		key = append(key, text)
+	}
+	return placeAt(key)
 }
 
 // estimate is how many rows the server expects in the scope. It looks at the pages at both ends of the range and at a

@@ -46,10 +46,11 @@ type mysqlReader struct {
 	full bool
 	// from is where the range begins, after the key behind which it is read.
 	from, after row.Key
+	sequence    sequence
 }
 
 func newMySQLReader(s *mysqlSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *mysqlReader {
-	r := &mysqlReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), loss: -1, growth: growth(q)}
+	r := &mysqlReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), loss: -1, growth: growth(q), sequence: s.sequence(q)}
 	for i := range index {
 		t := s.table.typeOf(r.column(i))
 		r.types = append(r.types, t)
@@ -114,7 +115,7 @@ func (r *mysqlReader) row(values [][]byte) (more bool, err error) {
 			return false, err
 		}
 	}
-	return true, refuseTwin(r.query, r.batch, rows)
+	return true, r.sequence.next(r.batch, rows)
 }
 
 func (r *mysqlReader) append(i int, column row.Column, z *zone, key bool) error {
@@ -123,6 +124,8 @@ func (r *mysqlReader) append(i int, column row.Column, z *zone, key bool) error 
 	switch {
 	case value == nil && key:
 		wrong = faultNull
+	case key && r.types[i].longKey(value):
+		wrong = faultLongKey
 	case value == nil:
 		r.batch.AppendNull()
 	default:
@@ -137,7 +140,7 @@ func (r *mysqlReader) append(i int, column row.Column, z *zone, key bool) error 
 	return nil
 }
 
-// lookAhead refuses the current row when it has the key of row last.
+// lookAhead refuses the current row when it has the key of row last, or belongs before it.
 func (r *mysqlReader) lookAhead(last int) error {
 	for k, column := range r.query.Key {
 		at := len(r.query.Columns) + k
@@ -150,9 +153,8 @@ func (r *mysqlReader) lookAhead(last int) error {
 			return invalidValue(column, r.place(), wrong)
 		}
 		r.source.scratch = text
-		before, _ := r.batch.Value(last, at)
-		if string(before) != string(text) {
-			return nil
+		if same, err := r.sequence.ahead(r.batch, last, k, text, r.place); !same {
+			return err
 		}
 	}
 	return keyNotUnique(r.query, r.batch.Key(last, len(r.query.Key)))
@@ -167,11 +169,11 @@ func (r *mysqlReader) next() string {
 	return placeBehind(r.query, before, r.from)
 }
 
-// place names the current row by its key as the server writes it.
+// place names the current row by its key.
 func (r *mysqlReader) place() string {
-	key := row.Key{}
-	for k := range r.query.Key {
-		key = append(key, string(r.values[r.index[len(r.query.Columns)+k]]))
+	values := make([][]byte, len(r.query.Key))
+	for k := range values {
+		values[k] = r.values[r.index[len(r.query.Columns)+k]]
 	}
-	return placeAt(key)
+	return r.source.place(r.query, values)
 }

@@ -38,6 +38,8 @@ type postgresReader struct {
 	body    []byte
 	fields  []row.Span
 	scratch []byte
+
+	sequence sequence
 }
 
 // postgresStep makes one value of a batch row.
@@ -68,7 +70,7 @@ const (
 )
 
 func newPostgresReader(s *postgresSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *postgresReader {
-	r := &postgresReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
+	r := &postgresReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q), sequence: newSequence(q)}
 	r.steps = make([]postgresStep, len(index))
 	fields := 0
 	for i, field := range index {
@@ -170,7 +172,7 @@ func (r *postgresReader) row(body []byte) (more bool, err error) {
 	if at, wrong := r.fill(); wrong != faultNone {
 		return false, invalidValue(r.column(at), r.place(), wrong)
 	}
-	return true, refuseTwin(r.query, r.batch, rows)
+	return true, r.sequence.next(r.batch, rows)
 }
 
 // parse finds the values in the body of a DataRow message: how many there are in two bytes, then each behind its length
@@ -253,7 +255,7 @@ func (r *postgresReader) fill() (at int, wrong fault) {
 	return 0, faultNone
 }
 
-// lookAhead refuses the current row when it has the key of row last.
+// lookAhead refuses the current row when it has the key of row last, or belongs before it.
 func (r *postgresReader) lookAhead(last int) error {
 	for k, column := range r.query.Key {
 		text, wrong := r.appendKey(r.scratch[:0], k)
@@ -261,9 +263,8 @@ func (r *postgresReader) lookAhead(last int) error {
 			return invalidValue(column, r.place(), wrong)
 		}
 		r.scratch = text
-		before, _ := r.batch.Value(last, len(r.query.Columns)+k)
-		if string(before) != string(text) {
-			return nil
+		if same, err := r.sequence.ahead(r.batch, last, k, text, r.place); !same {
+			return err
 		}
 	}
 	return keyNotUnique(r.query, r.batch.Key(last, len(r.query.Key)))

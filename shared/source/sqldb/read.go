@@ -1,8 +1,6 @@
 package sqldb
 
 import (
-	"bytes"
-
 	"sealift/shared/row"
 	"sealift/shared/source"
 )
@@ -34,22 +32,6 @@ func growth(q *row.Query) int {
 		}
 	}
 	return bytes
-}
-
-// refuseTwin refuses row at of the batch when it has its predecessor's key.
-func refuseTwin(q *row.Query, b *row.Batch, at int) error {
-	if at == 0 {
-		return nil
-	}
-	// The last column is the one that differs most often.
-	for k := len(q.Key) - 1; k >= 0; k-- {
-		before, _ := b.Value(at-1, len(q.Columns)+k)
-		current, _ := b.Value(at, len(q.Columns)+k)
-		if !bytes.Equal(before, current) {
-			return nil
-		}
-	}
-	return keyNotUnique(q, b.Key(at, len(q.Key)))
 }
 
 // rowTooLong stops a row on its way that is too long to be held. values are those of its fields that are short, nil for others;

@@ -88,7 +88,10 @@ func (s *sqliteSource) Read(ctx context.Context, q row.Query, r row.Range, after
 		}
 		list, index := fields(&q)
 		reader := newSQLiteReader(s, &q, index, limit, b)
-		return s.rows(ctx, &q, s.withNumber(list), false, limit.Rows+1, readScope(&q, r, after), reader.row)
+		if err := s.rows(ctx, &q, s.withNumber(list), false, limit.Rows+1, readScope(&q, r, after), reader.row); err != nil {
+			return err
+		}
+		return reader.sequence.inside(b, r, after)
 	})
 	if err != nil {
 		b.Reset(len(q.Columns) + len(q.Key))

@@ -22,10 +22,11 @@ type sqliteReader struct {
 	utc    *zone
 	// statement stands on the current row.
 	statement *sqliteStmt
+	sequence  sequence
 }
 
 func newSQLiteReader(s *sqliteSource, q *row.Query, index []int, limit source.Limit, b *row.Batch) *sqliteReader {
-	r := &sqliteReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q)}
+	r := &sqliteReader{source: s, query: q, index: index, limit: limit, batch: b, utc: utcZone(), growth: growth(q), sequence: newSequence(q)}
 	for _, field := range index {
 		r.width = max(r.width, field+1)
 	}
@@ -60,7 +61,7 @@ func (r *sqliteReader) row(st *sqliteStmt) (more bool, err error) {
 	if err := r.appendKey(); err != nil {
 		return false, err
 	}
-	return true, refuseTwin(r.query, r.batch, rows)
+	return true, r.sequence.next(r.batch, rows)
 }
 
 func (r *sqliteReader) append(v sqliteValue, column row.Column) error {
@@ -94,7 +95,7 @@ func (r *sqliteReader) appendKey() error {
 	return nil
 }
 
-// lookAhead refuses the current row when it has the key of row last.
+// lookAhead refuses the current row when it has the key of row last, or belongs before it.
 func (r *sqliteReader) lookAhead(last int) error {
 	for k, column := range r.query.Key {
 		text, wrong := r.source.forms[k].appendKey(r.source.scratch[:0], r.keyValue(k), column, r.utc)
@@ -102,9 +103,8 @@ func (r *sqliteReader) lookAhead(last int) error {
 			return r.source.keyFault(r.query, k, r.keyValue(k), r.place(column.Source), wrong)
 		}
 		r.source.scratch = text
-		before, _ := r.batch.Value(last, len(r.query.Columns)+k)
-		if string(before) != string(text) {
-			return nil
+		if same, err := r.sequence.ahead(r.batch, last, k, text, func() string { return r.place("").String() }); !same {
+			return err
 		}
 	}
 	return keyNotUnique(r.query, r.batch.Key(last, len(r.query.Key)))
