@@ -31,6 +31,8 @@ type halver struct {
 	pieces []*piece
 	// size is how many rows a piece should have.
 	size float64
+	// swapped says that the server sorts every UUID by its parts in reverse.
+	swapped bool
 }
 
 // piece is the keys from first, a real one, up to the next piece's.
@@ -64,7 +66,10 @@ func (h *halver) Pop() any {
 // cuts divides the keys from first to last.
 func (h *halver) cuts(ctx context.Context, first, last row.Key) ([]cut, error) {
 	head := &piece{first: first, last: last}
-	var err error
+	err := h.swaps(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if head.rows, err = h.source.estimate(ctx, h.query, head.scope()); err != nil {
 		return nil, err
 	}
@@ -188,7 +193,7 @@ func (h *halver) inside(ctx context.Context, p *piece) (row.Key, error) {
 		return h.source.keyAt(ctx, h.query, s, false)
 	}
 	for range middlesMax {
-		middle, ok := middleOf(kind, low, high)
+		middle, ok := h.middle(column, low, high)
 		if !ok {
 			break
 		}

@@ -38,6 +38,7 @@ func TestMySQL(t *testing.T) {
 		"a time has no unit":                            mysqlUnits,
 		"long keys of views are sorted whole":           mysqlLongKeys,
 		"keys beyond what is sorted by are refused":     mysqlOverlongKeys,
+		"types of one form are halved in that form":     mysqlMiddles,
 		"groups of long keys stay whole":                mysqlSplitGroups,
 		"a long rest hides no error":                    mysqlLongRests,
 		"what takes a name is another thing":            mysqlIdentities,
