@@ -41,8 +41,9 @@ Parquet need no guard and have none.`
 const createLong = `Ask for an export. The service answers at once with the export's id; --watch waits for its end.
 
 --from is inclusive, --to exclusive. Each is a day such as 2026-01-31, which is its beginning in --zone (midnight, or later
-where the clocks were set forward over it), or a time with its offset, as in 2026-01-31T09:30:00+08:00 (RFC 3339). What
-may be asked for is shown by ` + "`sealift definitions show NAME`" + `.
+where the clocks were set forward over it), or a time with its offset, as in 2026-01-31T09:30:00+08:00 (RFC 3339). A span
+ends at the cutoff where --to is later, which is said then; in JSON request.span is what it became. What may be asked for is
+shown by ` + "`sealift definitions show NAME`" + `.
 
 Filters, all of which must hold:
 ` + ask.FilterHelp + `
@@ -130,7 +131,7 @@ func (a *app) create(ctx context.Context, c create) error {
 		return err
 	}
 	if c.dryRun {
-		return c.inWords(a.validate(ctx, api, request))
+		return c.inWords(a.validate(ctx, api, request, c))
 	}
 	to := fetch{output: c.download, flag: "--download", force: c.force}
 	if err := a.roomFor(ctx, api, request, to); err != nil {
@@ -148,7 +149,7 @@ func (a *app) create(ctx context.Context, c create) error {
 			return err
 		}
 	} else {
-		a.created(seen, c)
+		a.created(seen, c, request)
 	}
 	if !c.watch && c.download == "" {
 		return nil
@@ -254,18 +255,21 @@ func unsure(err error, key string) error {
 	return err
 }
 
-func (a *app) created(seen client.Seen, c create) {
+func (a *app) created(seen client.Seen, c create, request []byte) {
 	if seen.Replayed {
 		a.out.printf("export %s was asked for before under this key and is %s\n", seen.Export.ID, seen.Export.Stands())
 	} else {
 		a.out.printf("export %s is %s\n", seen.Export.ID, seen.Export.State)
+	}
+	if said := c.cut(request, seen.Export.Request); said != "" {
+		a.err.printf("%s\n", said)
 	}
 	if !c.watch && c.download == "" {
 		a.err.printf("watch it with `sealift export watch %s`\n", seen.Export.ID)
 	}
 }
 
-func (a *app) validate(ctx context.Context, api *client.Client, request []byte) error {
+func (a *app) validate(ctx context.Context, api *client.Client, request []byte, c create) error {
 	body, err := api.Validate(ctx, request)
 	if err != nil {
 		return err
@@ -287,5 +291,8 @@ func (a *app) validate(ctx context.Context, api *client.Client, request []byte) 
 		{"definition", fmt.Sprintf("%s version %d", s.Definition, s.DefinitionVersion)}, {"columns", fmt.Sprint(len(s.Columns))},
 		{"from", s.Since}, {"until", s.Until}, first, {"snapshot sha256", would.Digest},
 	})
+	if said := c.cut(request, s.Request()); said != "" {
+		a.err.printf("%s\n", said)
+	}
 	return nil
 }

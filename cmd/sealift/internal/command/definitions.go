@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -182,6 +183,16 @@ func (a *app) listed(all []json.RawMessage) error {
 	return nil
 }
 
+// unlisted says where the names are, when there is none such.
+func unlisted(err error) error {
+	var called *client.Error
+	if errors.As(err, &called) && called.Code == "definition-not-found" {
+		called.Detail = strings.TrimSuffix(called.Detail, "; the listing of definitions names what there is")
+		called.Advice = "see those that there are with `sealift definitions list`"
+	}
+	return err
+}
+
 func (a *app) definitionsShowCommand() *cobra.Command {
 	var version int64
 	command := &cobra.Command{
@@ -196,7 +207,7 @@ comparisons that --filter may use, how values are masked for you, formats and li
 			}
 			d, body, err := c.Definition(ctx, args[0], version)
 			if err != nil {
-				return inFlags(err, map[string]string{"version": "--version"})
+				return unlisted(inFlags(err, map[string]string{"version": "--version"}))
 			}
 			if version > 0 && d.Version != version {
 				return &ending{exitNotFound, "not-found", fmt.Errorf("version %d of definition %s is for operators; the newest is %d: leave --version out", version, d.Name, d.Version)}

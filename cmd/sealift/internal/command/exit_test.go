@@ -96,6 +96,8 @@ func TestExitCodesAndWhatToDo(t *testing.T) {
 		"somebody else's export":     {bob, []string{"export", "show", done}, 3, []string{"404"}},
 		"somebody else's file":       {bob, []string{"export", "download", done}, 3, []string{"404"}},
 		"apply by no operator":       {ana, []string{"definitions", "apply", "testdata"}, 3, []string{"sealift:operator"}},
+		"no such definition":         {ana, []string{"definitions", "show", "nope"}, 3, []string{"sealift: there is no definition \"nope\", or not in that version\n", "\n  see those that there are with `sealift definitions list`\n"}},
+		"no definition of that name": {ana, []string{"definitions", "show", "No pe"}, 3, []string{"see those that there are with `sealift definitions list`"}},
 		"no such definition version": {ops, []string{"definitions", "show", "orders", "--version", "9"}, 3, []string{"404"}},
 		"cancel what is done":        {ana, []string{"export", "cancel", done}, 4, []string{"409", "completed", "end its delivery with `sealift export revoke " + done + "`"}},
 		"key used for another":       {ana, ask("--idempotency-key", "k1", "--column", "status"), 4, []string{"--idempotency-key k1 was used in your tenant for another request; give a new one, or repeat that request", "422 idempotency-key-reused"}},
