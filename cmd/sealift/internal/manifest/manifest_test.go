@@ -61,8 +61,8 @@ func TestFaultsSayFileLineAndColumn(t *testing.T) {
 		old, new string
 		want     []string
 	}{
-		"unknown field":           {"  rows_max: 50", "  row_max: 50", []string{"f.yaml:22:3: /limits/row_max is not a field; allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max"}},
-		"unknown field in a list": {"unless: [pii]", "unles: [pii]", []string{"f.yaml:20:26: /columns/1/mask/unles is not a field; allowed are kind, unless"}},
+		"unknown field":           {"  rows_max: 50", "  row_max: 50", []string{"f.yaml:22:3: /limits/row_max is not a field; did you mean rows_max? allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max"}},
+		"unknown field in a list": {"unless: [pii]", "unles: [pii]", []string{"f.yaml:20:26: /columns/1/mask/unles is not a field; did you mean unless? allowed are kind, unless"}},
 		"number for text":         {"table: orders", "table: 17", []string{"f.yaml:4:10: /source/table is a number, must be text; put it in quotes"}},
 		"boolean for text":        {"table: orders", "table: true", []string{"f.yaml:4:10: /source/table is a boolean, must be text; put it in quotes"}},
 		"text for a number":       {"rows_max: 50", "rows_max: many", []string{"f.yaml:22:13: /limits/rows_max is text, must be a whole number"}},
@@ -77,7 +77,7 @@ func TestFaultsSayFileLineAndColumn(t *testing.T) {
 		"two fields twice": {"limits:\n  rows_max: 50", "limits:\n  rows_max: 50\nlimits: {}\nname: orders", []string{
 			"f.yaml:23:1: /limits is given twice, in line 21 and here; give it once", "f.yaml:24:1: /name is given twice, in line 1 and here; give it once"}},
 		"unknown field twice": {"  rows_max: 50", "  row_max: 50\n  row_max: 50", []string{
-			"f.yaml:22:3: /limits/row_max is not a field; allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max",
+			"f.yaml:22:3: /limits/row_max is not a field; did you mean rows_max? allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max",
 			"f.yaml:23:3: /limits/row_max is given twice, in line 22 and here; give it once"}},
 		"no space after a colon": {"  table: orders", "  table:orders", []string{"f.yaml:4:3: is not YAML that can be used: non-map value is specified; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
 		"broken YAML":            {"  table: orders", "  table: [orders", []string{"f.yaml:5:3: is not YAML that can be used: ',' or ']' must be specified; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"}},
@@ -112,17 +112,19 @@ func TestAFaultIsToldInItsOwnLine(t *testing.T) {
 	t.Parallel()
 	const broken = " is not YAML that can be used: mapping value is not allowed in this context; check the indentation, that a space follows each colon, and that text with a colon in it is in quotes"
 	cases := map[string]struct{ old, new, want string }{
-		"a value below its name":         {"      kind: int64", "      kind:\n        integer", `f.yaml:11:9: /source/key/1/kind is "integer", which has no order that a source and Sealift agree on`},
-		"a quoted value below its name":  {"      kind: int64", "      kind:\n        \"text\"", `f.yaml:11:9: /source/key/1/kind is "text", which has no order that a source and Sealift agree on`},
-		"an empty list below its name":   {"  key:\n    - {name: placed_at, kind: timestamp}\n    - name: id\n      kind: int64", "  key:\n    []", "f.yaml:8:5: /source/key is empty; name the columns of a unique order, business time first"},
-		"a list below its name":          {"  key:\n    - {name: placed_at, kind: timestamp}\n    - name: id\n      kind: int64\n", "", "f.yaml:2:1: /source/key is empty; name the columns of a unique order, business time first"},
-		"a field too far to the right":   {"  table: orders", "    table: orders", "f.yaml:4:5:" + broken},
-		"and in a list":                  {"      kind: int64", "          kind: int64", "f.yaml:10:11:" + broken},
-		"and behind a text of two lines": {"  connection: shop", "  connection: shop\n    and more\n    table: orders", "f.yaml:5:5:" + broken},
-		"a name that is empty":           {"  table: orders", "  : orders", "f.yaml:4:3:" + broken},
-		"a colon in a text":              {"  table: orders", "  table: a: b", "f.yaml:4:10:" + broken},
-		"what is missing below long text": {"columns:\n", "request_roles: []\ncolumn:\n", "f.yaml:17:1: /column is not a field; allowed are schema, name, title, lane, source, consistency, columns, formats, compressions, purposes, request_roles, require_idempotency_key, keep_formulas, invalid_utf8, long_text, unencodable, limits\n" +
-			"f.yaml:23:1: /columns is empty; list what may be exported"},
+		"a value below its name":          {"      kind: int64", "      kind:\n        integer", `f.yaml:11:9: /source/key/1/kind is "integer", which has no order that a source and Sealift agree on`},
+		"a quoted value below its name":   {"      kind: int64", "      kind:\n        \"text\"", `f.yaml:11:9: /source/key/1/kind is "text", which has no order that a source and Sealift agree on`},
+		"an empty list below its name":    {"  key:\n    - {name: placed_at, kind: timestamp}\n    - name: id\n      kind: int64", "  key:\n    []", "f.yaml:8:5: /source/key is empty; name the columns of a unique order, business time first"},
+		"a list below its name":           {"  key:\n    - {name: placed_at, kind: timestamp}\n    - name: id\n      kind: int64\n", "", "f.yaml:2:1: /source/key is empty; name the columns of a unique order, business time first"},
+		"a field too far to the right":    {"  table: orders", "    table: orders", "f.yaml:4:5:" + broken},
+		"and in a list":                   {"      kind: int64", "          kind: int64", "f.yaml:10:11:" + broken},
+		"and behind a text of two lines":  {"  connection: shop", "  connection: shop\n    and more\n    table: orders", "f.yaml:5:5:" + broken},
+		"a name that is empty":            {"  table: orders", "  : orders", "f.yaml:4:3:" + broken},
+		"a colon in a text":               {"  table: orders", "  table: a: b", "f.yaml:4:10:" + broken},
+		"what is missing below long text": {"columns:\n", "request_roles: []\ncolumn:\n", "f.yaml:17:1: /column is not a field; did you mean columns? allowed are schema, name, title, lane, source, consistency, columns, formats, compressions, purposes, request_roles, require_idempotency_key, keep_formulas, invalid_utf8, long_text, unencodable, limits"},
+		"a name that is misspelt":         {"name: orders", "nam: orders", "f.yaml:1:1: /nam is not a field; did you mean name? allowed are schema, name, title, lane, source, consistency, columns, formats, compressions, purposes, request_roles, require_idempotency_key, keep_formulas, invalid_utf8, long_text, unencodable, limits"},
+		"a name for which none is meant": {"name: orders", "orders: 1", "f.yaml:1:1: /orders is not a field; allowed are schema, name, title, lane, source, consistency, columns, formats, compressions, purposes, request_roles, require_idempotency_key, keep_formulas, invalid_utf8, long_text, unencodable, limits\n" +
+			"f.yaml:22:1: /name is missing; " + definition.NameHelp},
 	}
 	for name, c := range cases {
 		for ending, text := range map[string]string{
@@ -139,7 +141,7 @@ func TestAFaultIsToldInItsOwnLine(t *testing.T) {
 func TestLinesAreCountedAlikeHoweverTheyEnd(t *testing.T) {
 	t.Parallel()
 	text := strings.NewReplacer("name: orders", "# a note\nname: orders # another\n# and one", "promise: >-\n    Two lines\n    of it.", "promise: \"Two lines\n    of it.\"", "rows_max: 50", "row_max: 50").Replace(good)
-	want := "f.yaml:23:3: /limits/row_max is not a field; allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max"
+	want := "f.yaml:23:3: /limits/row_max is not a field; did you mean rows_max? allowed are span_days_max, rows_max, active_jobs_max, downloads_max, retention_days, shard_rows, link_seconds_max"
 	for _, text := range []string{text, strings.ReplaceAll(text, "\n", "\r\n"), strings.ReplaceAll(text, "\n", "\r")} {
 		if _, faults := manifest.Parse("f.yaml", []byte(text)); faults.Error() != want {
 			t.Errorf("got  %s\nwant %s", faults, want)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"sealift/shared/definition"
 )
 
 // reader walks a YAML tree beside the type that it must have, notes where each JSON pointer stands, and gathers every
@@ -16,6 +18,8 @@ import (
 type reader struct {
 	manifest *Manifest
 	faults   Faults
+	// meant are the pointers of fields that unknown ones were probably meant for.
+	meant []string
 }
 
 // nestingMax bounds the depth of a definition.
@@ -27,11 +31,14 @@ func (r *reader) wrong(node ast.Node, pointer, format string, args ...any) any {
 	return nil
 }
 
-// judged reports whether a fault is at the pointer or around it.
+// judged reports whether a fault is at the pointer, around it, or where what is there was meant to be.
 func (r *reader) judged(pointer string) bool {
-	return slices.ContainsFunc(r.faults, func(f Fault) bool {
-		return pointer == f.Pointer || strings.HasPrefix(pointer, f.Pointer+"/")
-	})
+	return slices.ContainsFunc(r.faults, func(f Fault) bool { return within(pointer, f.Pointer) }) ||
+		slices.ContainsFunc(r.meant, func(meant string) bool { return within(pointer, meant) })
+}
+
+func within(pointer, around string) bool {
+	return pointer == around || strings.HasPrefix(pointer, around+"/")
 }
 
 // value returns a node as what encoding/json renders, given the type it must have.
@@ -77,13 +84,25 @@ func (r *reader) object(node ast.Node, values []*ast.MappingValueNode, pointer s
 		lines[name] = place(entry.Key).Line
 		field, known := fieldOf(want, name)
 		if !known {
-			r.wrong(entry.Key, at, "is not a field; allowed are %s", strings.Join(fieldNames(want), ", "))
+			detail, meant := definition.NotAField(name, fieldNames(want), func(field string) bool { return has(values, field) })
+			r.wrong(entry.Key, at, "%s", detail)
+			if meant != "" {
+				r.meant = append(r.meant, pointer+"/"+meant)
+			}
 			continue
 		}
 		r.manifest.places[at] = valuePlace(entry)
 		object[name] = r.value(entry.Value, at, field, depth+1)
 	}
 	return object
+}
+
+// has reports whether a mapping has a field of that name.
+func has(values []*ast.MappingValueNode, name string) bool {
+	return slices.ContainsFunc(values, func(entry *ast.MappingValueNode) bool {
+		text, ok := keyText(entry.Key)
+		return ok && text == name
+	})
 }
 
 // valuePlace is where a field's value stands, or its key when the value is a mapping or list on lines of its own.
