@@ -134,8 +134,11 @@ func (r *Reader) nextSheet() (more bool, err error) {
 	if !r.begun {
 		r.begun = true
 		prefix, _ := r.config.prefix()
+		if err := r.isWorkbook(prefix); err != nil {
+			return false, err
+		}
 		if err := expect(r.in, prefix); err != nil {
-			return false, fmt.Errorf("what comes before the worksheets: %w", err)
+			return false, fmt.Errorf("what comes before the worksheets isn't that of the columns; the file belongs to another export or was changed: %w", err)
 		}
 	}
 	e, ok, err := r.peekSheet()
@@ -164,6 +167,19 @@ func (r *Reader) nextSheet() (more bool, err error) {
 		return false, fmt.Errorf("the header isn't that of the columns; the file belongs to another export or was changed: %w", err)
 	}
 	return true, nil
+}
+
+// isWorkbook refuses a file that doesn't begin as a ZIP archive does, which every workbook is.
+func (r *Reader) isWorkbook(prefix []byte) error {
+	const signatureBytes = 4
+	head, err := r.in.Peek(signatureBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !bytes.HasPrefix(prefix, head) {
+		return errors.New("the file is not a workbook")
+	}
+	return nil
 }
 
 // sheetsMax bounds what a Reader remembers: as many as a directory that a joiner may write can list.
@@ -248,6 +264,9 @@ func (r *Reader) fault(err error) error {
 	}
 	if r.open {
 		return fmt.Errorf("xlsx: worksheet %d, row %d: %w", len(r.sheets), r.rows, err)
+	}
+	if len(r.sheets) == 0 {
+		return fmt.Errorf("xlsx: %w", err)
 	}
 	return fmt.Errorf("xlsx: after worksheet %d: %w", len(r.sheets), err)
 }
