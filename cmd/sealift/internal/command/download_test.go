@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // big is an export whose file is large enough to be cut.
@@ -97,6 +99,9 @@ func TestAnInterruptedDownloadGoesOnInTheNextRun(t *testing.T) {
 	had := len(read(t, file+".part"))
 	if had == 0 {
 		t.Fatal("nothing was kept")
+	}
+	if want := "\n  " + humanize.Comma(int64(had)) + " of "; !strings.Contains(got.stderr, want) || had < 1000 {
+		t.Errorf("stderr lacks %q: %s", want, got.stderr)
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Fatal("a part has the file's name")

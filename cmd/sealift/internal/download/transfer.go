@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
 	"sealift/cmd/sealift/internal/client"
@@ -179,7 +180,7 @@ func (t *transfer) accept(response *http.Response) error {
 		}
 	case http.StatusOK:
 		if response.ContentLength >= 0 && response.ContentLength != t.link.Bytes {
-			return stop("the store has %s where the service promises %d; tell an operator that the stored file is damaged", english.Plural(int(response.ContentLength), "byte", ""), t.link.Bytes)
+			return stop("the store has %s where the service promises %s; tell an operator that the stored file is damaged", english.Plural(int(response.ContentLength), "byte", ""), humanize.Comma(t.link.Bytes))
 		}
 		// All of it, because the store knows no ranges or the object is another one: begin again.
 		if t.part.bytes > 0 {
@@ -233,7 +234,7 @@ func (t *transfer) copy(body io.Reader, silence *time.Timer) error {
 		silence.Reset(t.opt.Stall)
 		if n > 0 {
 			if t.part.bytes+int64(n) > t.link.Bytes {
-				return stop("the store sends more bytes than the %d that the service promises", t.link.Bytes)
+				return stop("the store sends more bytes than the %s that the service promises", humanize.Comma(t.link.Bytes))
 			}
 			if err := t.part.append(buffer[:n]); err != nil {
 				return &fatal{err}
@@ -282,7 +283,7 @@ type Stopped struct {
 
 // Error says what is there and how to go on.
 func (s *Stopped) Error() string {
-	return fmt.Sprintf("the download stopped: %s\n%d of %s %s in %s; run the command again to go on from there", s.Err, s.Have, english.Plural(int(s.Total), "byte", ""), english.PluralWord(int(s.Total), "is", "are"), s.Part)
+	return fmt.Sprintf("the download stopped: %s\n%s of %s %s in %s; run the command again to go on from there", s.Err, humanize.Comma(s.Have), english.Plural(int(s.Total), "byte", ""), english.PluralWord(int(s.Total), "is", "are"), s.Part)
 }
 
 // Unwrap returns what stopped it.
