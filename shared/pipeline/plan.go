@@ -157,7 +157,7 @@ func storable(key row.Key) error {
 		return nil
 	}
 	return job.Errorf(job.Permanent, "key_invalid_utf8",
-		"a key column holds bytes that are not UTF-8 (near %q); a key must be text that can be written down exactly: mend the rows or choose another key", job.Clip(key.String()))
+		"a key column holds bytes that are not UTF-8 (near %s); a key must be text that can be written down exactly: mend the rows or choose another key", job.Clip(key.String()))
 }
 
 // checkTiling refuses a plan that would lose or double keys; a source that gives one has a bug.

@@ -5,6 +5,8 @@ package row
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -188,17 +190,35 @@ func (r Range) String() string {
 	return fmt.Sprintf("[%s, %s)", r.From.String(), r.To.String())
 }
 
-// String joins the key's values with slashes; a nil key is an asterisk.
+// keyTextMax is how many bytes of each of a key's values people are shown.
+const keyTextMax = 100
+
+// String names the key for people: its values with slashes between, each as it is, in quotes where it would be misread, and cut
+// where it is long; a nil key is an asterisk.
 func (k Key) String() string {
 	if k == nil {
 		return "*"
 	}
-	text := ""
+	texts := make([]string, len(k))
 	for i, value := range k {
-		if i > 0 {
-			text += "/"
+		cut := ""
+		if len(value) > keyTextMax {
+			at := keyTextMax
+			for back := range utf8.UTFMax {
+				if utf8.RuneStart(value[keyTextMax-back]) {
+					at = keyTextMax - back
+					break
+				}
+			}
+			value, cut = value[:at], "…"
 		}
-		text += value
+		if value == "" || strings.Trim(value, " ") != value || strings.ContainsFunc(value, misread) || !utf8.ValidString(value) {
+			value = strconv.Quote(value)
+		}
+		texts[i] = value + cut
 	}
-	return text
+	return strings.Join(texts, "/")
 }
+
+// misread reports whether a letter of a key's value would be taken for something else.
+func misread(c rune) bool { return strings.ContainsRune(`/"\`, c) || !strconv.IsPrint(c) }

@@ -226,7 +226,7 @@ func TestInvalidUTF8IsRefusedOrReplacedAndCounted(t *testing.T) {
 	for _, kind := range []row.Kind{row.String, row.JSON} {
 		var counters field.Counters
 		_, err := csv.New(config(kind, kind)).AppendRow(nil, batch("ok", "caf\xe9, ol\xc3"), 0, &counters)
-		wantError(t, err, "value_invalid_utf8", `column "b"`, `key "k-7"`, "invalid_utf8: replace")
+		wantError(t, err, "value_invalid_utf8", `column "b"`, `key k-7`, "invalid_utf8: replace")
 		replacing := config(kind, kind)
 		replacing.InvalidUTF8 = field.Replace
 		got, counters := encode(t, replacing, "ok", "caf\xe9, \"ol\xc3")
@@ -244,7 +244,7 @@ func TestValuesOfAnotherKindAreRefused(t *testing.T) {
 	} {
 		var counters field.Counters
 		_, err := csv.New(config(kind)).AppendRow(nil, batch(value), 0, &counters)
-		wantError(t, err, "value_not_canonical", `column "a"`, `key "k-7"`, string(kind))
+		wantError(t, err, "value_not_canonical", `column "a"`, `key k-7`, string(kind))
 	}
 }
 
@@ -277,7 +277,7 @@ func TestLargeRowsAreWrittenUpToTheLimit(t *testing.T) {
 			t.Errorf("%s: a row above the limit is written", name)
 			continue
 		}
-		wantError(t, err, "row_too_large", "64 MiB", `key "k-7"`)
+		wantError(t, err, "row_too_large", "64 MiB", `key k-7`)
 	}
 	var counters field.Counters
 	_, err := csv.New(config(row.Bytes)).AppendRow(nil, batch(strings.Repeat("\xff", limits.RowBytesMax*3/4)), 0, &counters)

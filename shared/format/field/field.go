@@ -40,9 +40,6 @@ const (
 	CodeOutOfRange = "value_out_of_range"
 )
 
-// keyTextMax is how many bytes of each key value a message shows.
-const keyTextMax = 100
-
 // Place is where a value stands: one column of one row of a batch whose last Keys values are the row's key.
 type Place struct {
 	Batch  *row.Batch
@@ -54,7 +51,7 @@ type Place struct {
 // Errorf is a Permanent error about the value at p that names the column and the row's key, never the value.
 func Errorf(p Place, code, format string, args ...any) *job.Error {
 	return job.Errorf(job.Permanent, code, "column %q of the row with key %s: %s",
-		p.Column, keyText(p.Batch.Key(p.Row, p.Keys)), fmt.Sprintf(format, args...))
+		p.Column, p.Batch.Key(p.Row, p.Keys), fmt.Sprintf(format, args...))
 }
 
 // InvalidUTF8 is the error for text at p that isn't UTF-8 under the rule Fail.
@@ -77,20 +74,4 @@ func NotCanonical(p Place, kind row.Kind, value []byte) *job.Error {
 func TooLarge(p Place, limit int) *job.Error {
 	return Errorf(p, CodeTooLarge, "the row is larger than %d MiB, the most that one row may take in a file; "+
 		"leave the column out or shorten the value at the source", limit>>20)
-}
-
-// keyText renders a key with every value quoted and cut to a bound, for it may hold anything.
-func keyText(key row.Key) string {
-	text := ""
-	for i, value := range key {
-		if i > 0 {
-			text += "/"
-		}
-		if len(value) > keyTextMax {
-			text += fmt.Sprintf("%q…", value[:keyTextMax])
-			continue
-		}
-		text += fmt.Sprintf("%q", value)
-	}
-	return text
 }

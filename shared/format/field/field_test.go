@@ -91,7 +91,7 @@ func TestErrorsNameColumnAndKeyNeverTheValue(t *testing.T) {
 		if err.Kind != job.Permanent {
 			t.Errorf("%v isn't permanent", err)
 		}
-		for _, want := range []string{`"buyer_note"`, `"2026-01-02T00:00:00Z"/"kkk`} {
+		for _, want := range []string{`"buyer_note"`, `key 2026-01-02T00:00:00Z/kkk`} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q doesn't hold %q", err, want)
 			}

@@ -64,7 +64,7 @@ func TestTheErrorForHalfAPairSaysWhatToDo(t *testing.T) {
 	if err.Kind != job.Permanent || err.Code != field.CodeInvalidUTF8 || strings.Contains(err.Error(), "secret") {
 		t.Errorf("the error is %s %s: %v", err.Kind, err.Code, err)
 	}
-	for _, want := range []string{`column "extra" of the row with key "41"`, "surrogate", "invalid_utf8: replace", `\ufffd`, "as string"} {
+	for _, want := range []string{`column "extra" of the row with key 41`, "surrogate", "invalid_utf8: replace", `\ufffd`, "as string"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q doesn't say %q", err, want)
 		}

@@ -151,7 +151,7 @@ func TestInvalidUTF8IsRefusedOrReplacedAndCounted(t *testing.T) {
 	for _, c := range cases {
 		var counters field.Counters
 		_, err := jsonl.New(config(c.kind)).AppendRow(nil, batch(c.value), 0, &counters)
-		wantError(t, err, "value_invalid_utf8", `column "a"`, `key "k-7"`, "invalid_utf8: replace")
+		wantError(t, err, "value_invalid_utf8", `column "a"`, `key k-7`, "invalid_utf8: replace")
 		replacing := config(c.kind)
 		replacing.InvalidUTF8 = field.Replace
 		got, counters := encode(t, replacing, c.value)
@@ -171,7 +171,7 @@ func TestValuesOfAnotherKindAreRefused(t *testing.T) {
 		for _, value := range values {
 			var counters field.Counters
 			_, err := jsonl.New(config(kind)).AppendRow(nil, batch(value), 0, &counters)
-			wantError(t, err, "value_not_canonical", `column "a"`, `key "k-7"`, string(kind))
+			wantError(t, err, "value_not_canonical", `column "a"`, `key k-7`, string(kind))
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestLargeRowsAreWrittenUpToTheLimit(t *testing.T) {
 	} {
 		var counters field.Counters
 		dst, err := jsonl.New(config(row.String, row.String)).AppendRow(nil, batch(values...), 0, &counters)
-		wantError(t, err, "row_too_large", "64 MiB", `key "k-7"`)
+		wantError(t, err, "row_too_large", "64 MiB", `key k-7`)
 		if cap(dst) > limits.RowBytesMax+limits.MiB {
 			t.Errorf("%s: %d bytes were held for a row that is refused", name, cap(dst))
 		}

@@ -156,7 +156,7 @@ func TestAValueThatItsTypeCantHoldFailsAndIsNeverRounded(t *testing.T) {
 		_, err := w.Append(batch(lines(c.value), 1), 0)
 		t.Run(fmt.Sprintf("%s %.20q", c.column.Kind, c.value), func(t *testing.T) {
 			t.Parallel()
-			wantError(t, err, c.code, `column "value"`, `key "0"`, c.text)
+			wantError(t, err, c.code, `column "value"`, `key 0`, c.text)
 			if len(c.value) > 8 && strings.Contains(err.Error(), c.value) {
 				t.Errorf("the error shows the value: %v", err)
 			}
