@@ -9,12 +9,13 @@ import (
 	"sealift/shared/source"
 )
 
-// fields is the select list, and for every value of a batch row the field it comes from. A FLOAT is asked for as the
-// DOUBLE of the same value, because the server writes a FLOAT in six digits. Behind them is the loss field, if any.
+// fields is the select list, and for every value of a batch row the field it comes from. A FLOAT, or a
+// DOUBLE of declared digits, is asked for as the DOUBLE of the same value, because the server writes it rounded. Behind them
+// is the loss field, if any.
 func (s *mysqlSource) fields(q *row.Query) (list string, index []int) {
 	list, index = fields(q)
 	for _, column := range q.Columns {
-		if s.table.typeOf(column).class == classFloat {
+		if s.table.typeOf(column).rounded() {
 			name := quoteColumn(column)
 			list = strings.Replace(", "+list+", ", ", "+name+", ", ", ("+name+" + 0e0), ", 1)
 			list = list[2 : len(list)-2]

@@ -17,6 +17,7 @@ func TestMySQL(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T, server *mytest.Server){
 		"types become kinds or are refused":             mysqlTypes,
 		"values that no file can carry are refused":     mysqlOutOfRange,
+		"rows of keys that can't be read are named":     mysqlBrokenKeys,
 		"timestamps are instants, whatever the zone":    mysqlZones,
 		"the table is checked":                          mysqlChecks,
 		"texts that collide are never lost":             mysqlCollisions,

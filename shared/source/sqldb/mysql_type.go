@@ -196,6 +196,12 @@ func (t mysqlType) orders() bool {
 	return false
 }
 
+// rounded reports whether the server writes fewer digits of a number than it holds: of a FLOAT six, of a DOUBLE(12,4) four
+// behind the dot.
+func (t mysqlType) rounded() bool {
+	return t.class == classFloat || t.class == classDouble && strings.Contains(t.declared, "(")
+}
+
 // small reports whether the type reads letters of either case and writes small ones.
 func (t mysqlType) small() bool { return t.name == "uuid" || t.name == "inet6" }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // appendMySQL writes a value that the server sent as text as canonical text of kind. The session fixes the server's
-// spelling: UTC and UTF-8; a FLOAT is asked for as the DOUBLE of the same value. NULL is the caller's. The rules that
+// spelling: UTC and UTF-8; a number that it would round is asked for as the DOUBLE of the same value. NULL is the caller's. The rules that
 // follow no other database's:
 //
 //	date, datetime, timestamp   a zero date, whole or in part, is a fault: NULL would be another value

@@ -10,6 +10,7 @@ import (
 
 	"sealift/shared/job"
 	"sealift/shared/row"
+	"sealift/shared/source"
 	"sealift/shared/source/mytest"
 )
 
@@ -41,6 +42,7 @@ func mysqlTypes(t *testing.T, server *mytest.Server) {
 		{row.Decimal, "double", "0.1", ""}, {row.Int64, "decimal(10,0)", "7", ""}, {row.Int64, "varchar(9)", "'7'", ""},
 		{row.Float64, "float", "0.1", "0.1"}, {row.Float64, "float", "16777217", "16777216"}, {row.Float64, "float", "3.4028235e38", "3.4028235e+38"},
 		{row.Float64, "float(7,2)", "1.5", "1.5"}, {row.Float64, "double(9,2)", "0.25", "0.25"}, {row.Float64, "float", "-1e-45", "-1e-45"},
+		{row.Float64, "double(12,4)", "10.6749", "10.674900000000001"}, {row.Float64, "double(12,4) unsigned zerofill", "10.1452", "10.145199999999999"},
 		{row.Float64, "double", "0.1 + 0.2e0", "0.30000000000000004"}, {row.Float64, "double", "1e20", "1e+20"},
 		{row.Float64, "double", "1.7976931348623157e308", "1.7976931348623157e+308"}, {row.Float64, "decimal(3,1)", "0.1", ""},
 		{row.Bool, "tinyint(1)", "1", "true"}, {row.Bool, "boolean", "false", "false"}, {row.Bool, "tinyint(3) zerofill", "1", "true"},
@@ -130,6 +132,34 @@ func mysqlZones(t *testing.T, server *mytest.Server) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", zone, err, diff)
+		}
+	}
+}
+
+// mysqlBrokenKeys names a row whose key can't be read whole by what of it can, spelled as everywhere.
+func mysqlBrokenKeys(t *testing.T, server *mytest.Server) {
+	dsn := server.Schema(t)
+	mytest.Exec(t, dsn, "SET sql_mode = ''", "CREATE TABLE t (tenant varchar(20) NOT NULL, at datetime NOT NULL, id bigint NOT NULL, v tinyint, UNIQUE KEY (tenant, at, id))",
+		"INSERT INTO t VALUES ('acme', '2026-01-01', 7, 2), ('other', '0000-00-00', 41, 1)",
+		"CREATE VIEW w AS SELECT tenant, nullif(at, '2026-01-01') AS at, id, v FROM t")
+	q := valueQuery(row.Bool)
+	q.Key = append([]row.Column{{Source: "at", Kind: row.DateTime}}, q.Key...)
+	_, read1 := read(open(t, dsn), q)
+	q.Tenant = "other"
+	_, read2 := read(open(t, dsn), q)
+	_, plan2 := open(t, dsn).Plan(context.Background(), q, source.PlanOptions{})
+	q.Tenant, q.Table = "acme", "w"
+	q.Columns[0] = q.Key[1]
+	_, read3 := read(open(t, dsn), q)
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{read1, "column v (bool) of the row with key 2026-01-01T00:00:00/7 "}, {read2, "column at (datetime) of the row with key 0000-00-00 00:00:00/41 "},
+		{plan2, "column at (datetime) of the row with key 0000-00-00 00:00:00/41 "}, {read3, "column at (datetime) of the row with key ?/7 "},
+	} {
+		if !says(c.err, c.want) {
+			t.Errorf("told %v, want it to say %q", c.err, c.want)
 		}
 	}
 }
