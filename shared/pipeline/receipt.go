@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"sealift/shared/format"
 	"sealift/shared/job"
 	"sealift/shared/row"
 	"sealift/shared/snapshot"
@@ -79,7 +80,7 @@ func newReceipt(j job.Job, snap snapshot.Snapshot, w whole, files []filed) Recei
 		Watermark: Watermark{AsOf: snap.AsOf, Ceiling: j.Ceiling},
 		Rows:      w.rows, RowsHash: hash(w.rowsHash),
 		Fidelity: Fidelity(w.counters),
-		Nulls:    nullRendering(snap),
+		Nulls:    NullRendering(snap),
 	}
 	for _, column := range snap.Columns {
 		r.Columns = append(r.Columns, ReceiptColumn{Name: column.Name, Kind: column.Kind, Mask: string(column.Mask)})
@@ -134,8 +135,16 @@ func (r Receipt) Encode() []byte {
 
 func hash(sum uint64) string { return fmt.Sprintf("%016x", sum) }
 
-// nullRendering says how NULL is told from a value.
-func nullRendering(snap snapshot.Snapshot) string {
+// ReceiptName is the name of an export's file by its number, which is 0 for the one file of an export that has only one.
+func ReceiptName(snap snapshot.Snapshot, number int) string {
+	if number == 0 {
+		return snap.FileName
+	}
+	return numberedName(snap.FileName, format.Extension(FileSpec(snap, 0)), number)
+}
+
+// NullRendering says how NULL is told from a value.
+func NullRendering(snap snapshot.Snapshot) string {
 	switch snap.Format.Type {
 	case "jsonl":
 		return "null"

@@ -15,6 +15,7 @@ import (
 	"sealift/cmd/sealift/internal/verify"
 	"sealift/shared/checksum"
 	"sealift/shared/format"
+	"sealift/shared/job"
 	"sealift/shared/pipeline"
 	"sealift/shared/row"
 	"sealift/shared/snapshot"
@@ -29,11 +30,7 @@ func spread(t *testing.T, name, compression string) (folder string, receipt pipe
 	t.Helper()
 	snap, spec := described(name, compression)
 	snap.Layout, snap.FileName = snapshot.LayoutFiles, "orders."+format.Extension(spec)
-	receipt = pipeline.Receipt{
-		Schema: 1, Job: "exp_x", SnapshotDigest: snap.Digest(), Snapshot: json.RawMessage(snap.Encode()),
-		Columns:  []pipeline.ReceiptColumn{{Name: "id", Kind: row.Int64}, {Name: "名字", Kind: row.String}},
-		Fidelity: map[string]int64{},
-	}
+	receipt = begun(snap, filesCount)
 	folder = t.TempDir()
 	hash := uint64(0)
 	for s := range filesCount {
@@ -44,16 +41,16 @@ func spread(t *testing.T, name, compression string) (folder string, receipt pipe
 		if err != nil {
 			t.Fatal(err)
 		}
-		of := pipeline.ReceiptFile{Number: s + 1, Name: fmt.Sprintf("orders-%05d.%s", s+1, format.Extension(spec)), Rows: part.Rows}
+		of := pipeline.ReceiptFile{Number: s + 1, Name: fmt.Sprintf("orders-%05d.%s", s+1, format.Extension(spec)), Rows: part.Rows, Keys: keysOf(s)}
 		of.Segments = []pipeline.ReceiptSegment{{
-			Unit: fmt.Sprintf("s%05d", s+1), Rows: part.Rows, Bytes: int64(len(part.Data)), CRC64: checksum.CRC64(part.CRC64).Base64(),
-			RowsHash: fmt.Sprintf("%016x", part.RowsHash), Range: row.Range{From: border(s), To: border(s + 1)},
+			Unit: unit(s), Rows: part.Rows, Bytes: int64(len(part.Data)), CRC64: checksum.CRC64(part.CRC64).Base64(),
+			RowsHash: fmt.Sprintf("%016x", part.RowsHash), Range: row.Range{From: border(s), To: border(s + 1)}, Keys: keysOf(s),
 		}}
 		if s == 0 {
-			of.Segments[0].Range.To = row.Key{"450"}
+			of.Segments[0].Range.To = row.Key{"499.5"}
 			of.Segments = append(of.Segments, pipeline.ReceiptSegment{
-				Unit: "empty", Offset: of.Segments[0].Bytes, CRC64: checksum.CRC64(0).Base64(), RowsHash: "0000000000000000",
-				Range: row.Range{From: row.Key{"450"}, To: border(1)},
+				Unit: "s00002", Offset: of.Segments[0].Bytes, CRC64: checksum.CRC64(0).Base64(), RowsHash: "0000000000000000",
+				Range: row.Range{From: row.Key{"499.5"}, To: border(1)},
 			})
 		}
 		file := append(part.Data, suffix...)
@@ -66,6 +63,14 @@ func spread(t *testing.T, name, compression string) (folder string, receipt pipe
 	receipt.RowsHash = fmt.Sprintf("%016x", hash)
 	writeManifest(t, folder, receipt)
 	return folder, receipt
+}
+
+// unit is the name of a shard that has rows; the second one has none.
+func unit(shard int) string {
+	if shard > 0 {
+		shard++
+	}
+	return job.ShardID(shard + 1)
 }
 
 // border is where the keys of a shard begin; nil at both ends of the key space.
@@ -165,7 +170,7 @@ func TestWhatDiffersInAFolderIsNamedWithItsFile(t *testing.T) {
 			}
 		}, []string{
 			"files", "1 size in bytes", "1 checksum (CRC-64/NVME)", "1 segment s00001", "1 checksums of the segments", "1 hash of the rows",
-			"2 size in bytes", "2 checksum (CRC-64/NVME)", "2 segment s00002", "2 checksums of the segments", "2 hash of the rows",
+			"2 size in bytes", "2 checksum (CRC-64/NVME)", "2 segment s00003", "2 checksums of the segments", "2 hash of the rows",
 		}},
 		"a row is changed": {func(t *testing.T, folder string, r *pipeline.Receipt) {
 			t.Helper()
@@ -175,7 +180,7 @@ func TestWhatDiffersInAFolderIsNamedWithItsFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			put(t, path, []byte(strings.Replace(string(text), "number 8", "number 9", 1)))
-		}, []string{"files", "hash of the rows", "3 checksum (CRC-64/NVME)", "3 segment s00003", "3 checksums of the segments", "3 hash of the rows"}},
+		}, []string{"files", "hash of the rows", "3 checksum (CRC-64/NVME)", "3 segment s00004", "3 checksums of the segments", "3 hash of the rows"}},
 		"the manifest is of another export": {func(t *testing.T, folder string, r *pipeline.Receipt) {
 			t.Helper()
 			other := *r
@@ -205,7 +210,7 @@ func TestWhatDiffersInAFolderIsNamedWithItsFile(t *testing.T) {
 		}, []string{"segments of the receipt", "rows of the segments together", "hash of the segments together", "totals of the receipt", "rows", "hash of the rows", "NULL values"}},
 		"a range between files is missing": {func(_ *testing.T, _ string, r *pipeline.Receipt) {
 			r.Files[0].Segments = r.Files[0].Segments[:1]
-		}, []string{"segments of the receipt"}},
+		}, []string{"segments of the receipt", "names of the receipt"}},
 		"rows are counted to another file": {func(t *testing.T, folder string, r *pipeline.Receipt) {
 			t.Helper()
 			r.Files[0].Rows++
@@ -253,12 +258,12 @@ func TestAFileIsFoundByItsNameElseByItsNumber(t *testing.T) {
 		"by its name":          {many, "/some/where/orders-00002.csv.gz", 0, 1, ""},
 		"by its number":        {many, "/some/where/renamed", 3, 2, ""},
 		"against its name":     {many, "orders-00002.csv.gz", 1, 0, ""},
-		"by no name":           {many, "renamed", 0, 0, "renamed is the name of none of the files of export exp_x, which has files 1 to 3; say which of them it is with --file N"},
-		"after the last":       {many, "renamed", 4, 0, "--file is 4; export exp_x has files 1 to 3"},
-		"before the first":     {many, "renamed", -1, 0, "--file is -1; export exp_x has files 1 to 3"},
-		"the manifest":         {many, "orders.manifest.json", 0, 0, "is the manifest of export exp_x"},
+		"by no name":           {many, "renamed", 0, 0, "renamed is the name of none of the files of export " + exportID + ", which has files 1 to 3; say which of them it is with --file N"},
+		"after the last":       {many, "renamed", 4, 0, "--file is 4; export " + exportID + " has files 1 to 3"},
+		"before the first":     {many, "renamed", -1, 0, "--file is -1; export " + exportID + " has files 1 to 3"},
+		"the manifest":         {many, "orders.manifest.json", 0, 0, "is the manifest of export " + exportID + ""},
 		"one file of any name": {single, "renamed", 0, 0, ""},
-		"a number of one file": {single, "renamed", 1, 0, "export exp_x has one"},
+		"a number of one file": {single, "renamed", 1, 0, "export " + exportID + " has one"},
 	}
 	for name, c := range cases {
 		index, err := c.of.Find(c.path, c.number)

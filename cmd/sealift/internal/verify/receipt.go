@@ -1,14 +1,11 @@
 package verify
 
 import (
-	"bytes"
 	"crypto/sha256"
 	stdhex "encoding/hex"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
@@ -16,7 +13,6 @@ import (
 	"sealift/shared/format"
 	"sealift/shared/format/csv"
 	"sealift/shared/pipeline"
-	"sealift/shared/row"
 	"sealift/shared/snapshot"
 )
 
@@ -29,23 +25,25 @@ type Receipt struct {
 	digest string
 }
 
-// Read understands the text of a receipt. Whether it agrees with itself is for File and Folder to say.
+// Read understands the text of a receipt. Whether it agrees with itself is for File and Folder to say. Every error is a
+// *Malformed.
 func Read(text []byte) (Receipt, error) {
-	var r Receipt
-	if err := json.Unmarshal(text, &r.receipt); err != nil {
-		return Receipt{}, fmt.Errorf("the receipt can't be read: %w; get it anew with `sealift export receipt ID --output FILE`", err)
+	r, err := understand(text)
+	if err != nil {
+		return Receipt{}, &Malformed{Err: err}
 	}
-	if r.receipt.Schema != 1 {
-		return Receipt{}, fmt.Errorf("the receipt has schema %d; this release reads 1, so use the release of the service", r.receipt.Schema)
+	return r, nil
+}
+
+func understand(text []byte) (r Receipt, err error) {
+	if r.receipt, err = decode(text); err != nil {
+		return Receipt{}, err
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, r.receipt.Snapshot); err != nil {
-		return Receipt{}, fmt.Errorf("the receipt's snapshot can't be read: %w", err)
-	}
-	sum := sha256.Sum256(compact.Bytes())
+	// The digest is over the snapshot as the service keeps it, which is without white space.
+	snap := compact(r.receipt.Snapshot)
+	sum := sha256.Sum256(snap)
 	r.digest = stdhex.EncodeToString(sum[:])
-	var err error
-	if r.snap, err = snapshot.Parse(compact.String()); err != nil {
+	if r.snap, err = snapshot.Parse(string(snap)); err != nil {
 		return Receipt{}, fmt.Errorf("the receipt's snapshot can't be read: %w", err)
 	}
 	r.spec = pipeline.FileSpec(r.snap, 0)
@@ -131,87 +129,4 @@ func (r Receipt) describe() string {
 		text += " in " + string(r.spec.Compression)
 	}
 	return fmt.Sprintf("every record parses as %s with the %s of the receipt", text, columns)
-}
-
-// checkItself compares the receipt with itself: a receipt that was changed in one place disagrees with another.
-func (r Receipt) checkItself(report *Report) {
-	equal(report, "digest of the snapshot", r.digest, r.receipt.SnapshotDigest)
-	columns := slices.EqualFunc(r.snap.Columns, r.receipt.Columns, func(a snapshot.Column, b pipeline.ReceiptColumn) bool {
-		return a.Name == b.Name && a.Kind == b.Kind && string(a.Mask) == b.Mask
-	})
-	report.check("columns of the receipt", columns, "%d, %s those of the snapshot", len(r.receipt.Columns), either(columns, "which are", "which are not"))
-	t := r.tile()
-	report.check("segments of the receipt", t.whole, "%d, whose key ranges and bytes %s", len(t.segments), either(t.whole, "follow each other without a gap", "leave gaps or overlap"))
-	equal(report, "rows of the segments together", t.segmentRows, r.receipt.Rows)
-	sum, known := hashOf(t.segments)
-	equal(report, "hash of the segments together", hex(sum, known), r.receipt.RowsHash)
-	totals := r.receipt.Rows == t.rows && r.receipt.Bytes == t.bytes
-	amounts := english.Plural(int(r.receipt.Rows), "row", "") + ", " + english.Plural(int(r.receipt.Bytes), "byte", "")
-	if !r.Many() {
-		report.check("totals of the receipt", totals, "%s, %s those of its file", amounts, either(totals, "which are", "which are not"))
-		return
-	}
-	report.check("totals of the receipt", totals, "%s, %s those of its %s", amounts, either(totals, "which are", "which are not"),
-		english.Plural(len(r.receipt.Files), "file", ""))
-	report.check("rows of each file", t.odd == "", "%s", either(t.odd == "", "the segments of every file add up to it", "the segments of "+t.odd+" don't add up to it"))
-}
-
-// tiling is what the receipt's files and segments are when they are laid beside each other.
-type tiling struct {
-	segments    []pipeline.ReceiptSegment
-	segmentRows int64
-	rows, bytes int64
-	// whole says that the key ranges cover everything once, over all files, and the bytes of each file from its start.
-	whole bool
-	// odd is the first file whose rows are not those of its segments.
-	odd string
-}
-
-func (r Receipt) tile() tiling {
-	t := tiling{whole: true}
-	var end row.Key
-	for _, f := range r.receipt.Files {
-		next, rows := int64(0), int64(0)
-		for _, segment := range f.Segments {
-			first := len(t.segments) == 0
-			t.whole = t.whole && segment.Offset == next && segment.Bytes >= 0 && first == (segment.Range.From == nil) && slices.Equal(end, segment.Range.From)
-			rows, next, end = rows+segment.Rows, segment.Offset+segment.Bytes, segment.Range.To
-			t.segments = append(t.segments, segment)
-		}
-		t.whole = t.whole && len(f.Segments) > 0 && next <= f.Bytes
-		if rows != f.Rows && t.odd == "" {
-			t.odd = f.Name
-		}
-		t.segmentRows += rows
-		t.rows += f.Rows
-		t.bytes += f.Bytes
-	}
-	t.whole = t.whole && end == nil
-	return t
-}
-
-// hashOf adds up the hashes of segments; known is false when one can't be read.
-func hashOf(segments []pipeline.ReceiptSegment) (sum uint64, known bool) {
-	for _, segment := range segments {
-		hash, err := strconv.ParseUint(segment.RowsHash, 16, 64)
-		if err != nil {
-			return 0, false
-		}
-		sum += hash
-	}
-	return sum, true
-}
-
-func hex(hash uint64, known bool) string {
-	if !known {
-		return "unreadable"
-	}
-	return fmt.Sprintf("%016x", hash)
-}
-
-func either(ok bool, yes, no string) string {
-	if ok {
-		return yes
-	}
-	return no
 }

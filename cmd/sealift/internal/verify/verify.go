@@ -1,6 +1,6 @@
 // Package verify owns the proof that files are those that an export published: against the receipt alone, offline, in one
 // pass over each file and in constant memory. Start reading at Read, then at Receipt's File and Folder. It imports the
-// receipt's and the snapshot's shape, format's strict readers, checksum and disk.
+// receipt's and the snapshot's shape and what their names follow from, format's strict readers, checksum and disk.
 package verify
 
 import (
@@ -32,10 +32,10 @@ type Report struct {
 	Fidelity map[string]int64 `json:"fidelity,omitempty"`
 	Checks   []Check          `json:"checks"`
 
-	// scanned says that the content was read to its end; then rowsHash and nulls are those of its rows.
+	// scanned says that the content was read to its end; then rowsHash and tally are those of its rows.
 	scanned  bool
 	rowsHash uint64
-	nulls    int64
+	tally    tally
 }
 
 func (r *Report) check(name string, ok bool, format string, args ...any) {
@@ -68,7 +68,7 @@ func (r Receipt) File(file format.File, index int, progress func(have int64)) (R
 		// What was done to values is counted for all files together.
 		report.Fidelity = nil
 	} else {
-		r.checkTotals(&report, report.rowsHash, report.nulls)
+		r.checkTotals(&report, report.rowsHash, report.tally)
 	}
 	report.settle()
 	return report, nil
@@ -82,14 +82,14 @@ func (r Receipt) report(index int) Report {
 // checkFile compares one file with what the receipt says of it.
 func (r Receipt) checkFile(report *Report, file format.File, index int, progress func(have int64)) error {
 	of := r.receipt.Files[index]
-	sums := newSegmenter(file, of.Segments, progress)
-	totals, scanErr := format.Scan(r.spec, sums, func(_ [][]byte, null []bool) error {
-		for _, is := range null {
-			if is {
-				report.nulls++
-			}
-		}
-		return nil
+	sums, marks := newSegmenter(file, of.Segments, progress), newLandmarks(r.snap, of)
+	counting, err := newCounter(r.spec, r.snap)
+	if err != nil {
+		return err
+	}
+	totals, scanErr := format.Scan(r.spec, sums, func(values [][]byte, null []bool) error {
+		marks.pass(values, null)
+		return counting.row(values, null)
 	})
 	// After a fault the rest is still summed up, so that the report says where the file differs.
 	if err := sums.drain(); err != nil {
@@ -107,9 +107,13 @@ func (r Receipt) checkFile(report *Report, file format.File, index int, progress
 		report.check("content", false, "%s", scanErr)
 		return nil
 	}
+	if report.tally, err = counting.end(); err != nil {
+		return err
+	}
 	report.scanned, report.Rows, report.rowsHash = true, totals.Rows, totals.RowsHash
 	report.check("content", true, "%s", r.describe())
 	equal(report, "rows", totals.Rows, of.Rows)
+	marks.check(report)
 	if r.Many() {
 		sum, known := hashOf(of.Segments)
 		equal(report, "hash of the rows", hex(totals.RowsHash, true), hex(sum, known))
@@ -118,10 +122,10 @@ func (r Receipt) checkFile(report *Report, file format.File, index int, progress
 }
 
 // checkTotals compares what only the whole export is known by.
-func (r Receipt) checkTotals(report *Report, rowsHash uint64, nulls int64) {
+func (r Receipt) checkTotals(report *Report, rowsHash uint64, found tally) {
 	if !report.scanned {
 		return
 	}
 	equal(report, "hash of the rows", hex(rowsHash, true), r.receipt.RowsHash)
-	equal(report, "NULL values", nulls, r.receipt.Fidelity["nulls"])
+	found.check(report, r.receipt.Fidelity)
 }

@@ -16,6 +16,7 @@ import (
 	"sealift/shared/checksum"
 	"sealift/shared/format"
 	"sealift/shared/format/csv"
+	"sealift/shared/job"
 	"sealift/shared/pipeline"
 	"sealift/shared/row"
 	"sealift/shared/snapshot"
@@ -23,10 +24,13 @@ import (
 
 const segmentRows = 500
 
+// exportID is the id of the exports of these tests.
+const exportID = "exp_0123456789abcdefghjkmnpqrs"
+
 // described is what an export of two columns was asked for, and how its files are written.
 func described(name, compression string) (snapshot.Snapshot, format.Spec) {
 	snap := snapshot.Snapshot{
-		Schema: 1, Tenant: "acme", Definition: "orders", DefinitionVersion: 1,
+		Schema: 1, Tenant: "acme", Definition: "orders", DefinitionVersion: 1, AsOf: "2026-03-29T01:00:00Z", Order: []string{"id"}, FileName: "orders",
 		Columns: []snapshot.Column{{Name: "id", Kind: row.Int64}, {Name: "名字", Kind: row.String}},
 		Format:  snapshot.Format{Type: name, Compression: compression, InvalidUTF8: "fail"},
 	}
@@ -53,21 +57,19 @@ func described(name, compression string) (snapshot.Snapshot, format.Spec) {
 func published(t *testing.T, name, compression string) (file []byte, receipt pipeline.Receipt) {
 	t.Helper()
 	snap, spec := described(name, compression)
-	receipt = pipeline.Receipt{
-		Schema: 1, Job: "exp_x", SnapshotDigest: snap.Digest(), Snapshot: json.RawMessage(snap.Encode()),
-		Columns: []pipeline.ReceiptColumn{{Name: "id", Kind: row.Int64}, {Name: "名字", Kind: row.String}},
-		Files:   []pipeline.ReceiptFile{{Name: "orders"}}, Fidelity: map[string]int64{},
-	}
+	receipt = begun(snap, 2)
+	receipt.Files = []pipeline.ReceiptFile{{Name: "orders", Keys: pipeline.KeyRange{First: keyOf(0), Last: keyOf(2*segmentRows - 1)}}}
 	of := &receipt.Files[0]
 	joiner, hash := format.NewJoiner(spec), uint64(0)
 	for s := range 2 {
 		part := write(t, spec, s, s == 0)
 		segment := pipeline.ReceiptSegment{
 			Unit: fmt.Sprintf("s%05d", s+1), Rows: part.Rows, Offset: int64(len(file)), Bytes: int64(len(part.Data)),
-			CRC64: checksum.CRC64(part.CRC64).Base64(), Range: row.Range{To: row.Key{"500"}}, RowsHash: fmt.Sprintf("%016x", part.RowsHash),
+			CRC64: checksum.CRC64(part.CRC64).Base64(), Range: row.Range{To: keyOf(segmentRows)}, RowsHash: fmt.Sprintf("%016x", part.RowsHash),
+			Keys: keysOf(s),
 		}
 		if s == 1 {
-			segment.Range = row.Range{From: row.Key{"500"}}
+			segment.Range = row.Range{From: keyOf(segmentRows)}
 		}
 		of.Segments = append(of.Segments, segment)
 		file = append(file, part.Data...)
@@ -84,6 +86,28 @@ func published(t *testing.T, name, compression string) (file []byte, receipt pip
 	of.Bytes, of.CRC64 = int64(len(file)), checksum.Sum64(file).Base64()
 	receipt.Rows, receipt.Bytes, receipt.RowsHash = of.Rows, of.Bytes, fmt.Sprintf("%016x", hash)
 	return file, receipt
+}
+
+// begun is the receipt of an export of shards before anything is said of files.
+func begun(snap snapshot.Snapshot, shards int) pipeline.Receipt {
+	receipt := pipeline.Receipt{
+		Schema: 1, Job: exportID, Tenant: snap.Tenant, Definition: snap.Definition, DefinitionVersion: snap.DefinitionVersion,
+		SnapshotDigest: snap.Digest(), Snapshot: json.RawMessage(snap.Encode()),
+		Watermark: pipeline.Watermark{AsOf: snap.AsOf, Ceiling: keyOf(shards*segmentRows - 1)},
+		Fidelity:  pipeline.Fidelity(job.Counters{}), Nulls: pipeline.NullRendering(snap),
+	}
+	for _, column := range snap.Columns {
+		receipt.Columns = append(receipt.Columns, pipeline.ReceiptColumn{Name: column.Name, Kind: column.Kind, Mask: string(column.Mask)})
+	}
+	return receipt
+}
+
+// keyOf is the key of a row, counted from 0.
+func keyOf(number int) row.Key { return row.Key{fmt.Sprint(number)} }
+
+// keysOf are the first and the last key of a shard, counted from 0.
+func keysOf(shard int) pipeline.KeyRange {
+	return pipeline.KeyRange{First: keyOf(shard * segmentRows), Last: keyOf((shard+1)*segmentRows - 1)}
 }
 
 // add tells a joiner of the one part of a shard, whose number is from 1, and where it begins in the file.
@@ -169,7 +193,7 @@ func TestThePublishedFileIsRight(t *testing.T) {
 			t.Parallel()
 			file, receipt := published(t, f[0], f[1])
 			report := check(t, file, receipt)
-			if !report.OK || report.Rows != 2*segmentRows || report.Bytes != int64(len(file)) || len(report.Checks) != 13 {
+			if !report.OK || report.Rows != 2*segmentRows || report.Bytes != int64(len(file)) || len(report.Checks) < 19 {
 				t.Errorf("%+v", report)
 			}
 		})
@@ -231,10 +255,11 @@ func TestWhatDiffersIsNamed(t *testing.T) {
 		"segment's rows":   {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[1].Rows++ }, "rows of the segments together"},
 		"hash":             {func(_ *[]byte, r *pipeline.Receipt) { r.RowsHash = "00" }, "hash of the segments together, hash of the rows"},
 		"segment's hash":   {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[0].RowsHash = "?" }, "hash of the segments together"},
+		"segment's sum":    {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[0].CRC64 = checksum.CRC64(7).Base64() }, "checksums of the receipt, segment s00001, checksums of the segments"},
 		"nulls":            {func(_ *[]byte, r *pipeline.Receipt) { r.Fidelity["nulls"]++ }, "NULL values"},
 		"snapshot":         {func(_ *[]byte, r *pipeline.Receipt) { r.SnapshotDigest = "ab" }, "digest of the snapshot"},
 		"columns":          {func(_ *[]byte, r *pipeline.Receipt) { r.Columns[0].Kind = row.String }, "columns of the receipt"},
-		"range":            {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[1].Range.From = row.Key{"501"} }, "segments of the receipt"},
+		"range":            {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[1].Range.From = row.Key{"501"} }, "segments of the receipt, keys of the receipt"},
 		"gap":              {func(_ *[]byte, r *pipeline.Receipt) { r.Files[0].Segments[1].Offset++ }, "segments of the receipt"},
 		"header of others": {func(f *[]byte, _ *pipeline.Receipt) { copy(*f, "ix") }, "checksum (CRC-64/NVME), segment s00001, checksums of the segments, content"},
 	}
