@@ -22,7 +22,8 @@ const (
 	orderBytes
 	// orderPadded is that of UTF-8 that is compared byte by byte as if blanks without end were behind it.
 	orderPadded
-	// orderNumber is that of whole numbers and decimals.
+	// orderWhole is that of whole numbers without zeros in front, orderNumber that of decimals.
+	orderWhole
 	orderNumber
 	// orderTime is that of instants in UTC and of wall clocks.
 	orderTime
@@ -31,7 +32,9 @@ const (
 // orderOf is the order that values of a kind have in every database.
 func orderOf(kind row.Kind) keyOrder {
 	switch kind {
-	case row.Int64, row.Decimal:
+	case row.Int64:
+		return orderWhole
+	case row.Decimal:
 		return orderNumber
 	case row.Date:
 		return orderBytes
@@ -49,9 +52,14 @@ func (o keyOrder) compare(a, b []byte) int {
 		return bytes.Compare(a, b)
 	case orderPadded:
 		return comparePadded(a, b)
+	case orderWhole:
+		return compareWhole(a, b)
 	case orderNumber:
 		return compareNumbers(a, b)
 	case orderTime:
+		if len(a) == len(b) {
+			return bytes.Compare(a, b)
+		}
 		return compareTimes(a, b)
 	case orderUnknown:
 	}
@@ -74,6 +82,23 @@ func comparePadded(a, b []byte) int {
 		}
 	}
 	return 0
+}
+
+func compareWhole(a, b []byte) int {
+	negative := len(a) > 0 && a[0] == '-'
+	if other := len(b) > 0 && b[0] == '-'; negative != other {
+		if negative {
+			return -1
+		}
+		return 1
+	}
+	if negative {
+		a, b = b, a
+	}
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return bytes.Compare(a, b)
 }
 
 // compareNumbers compares plain digits with an optional minus sign and dot.
