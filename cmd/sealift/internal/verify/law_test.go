@@ -41,7 +41,8 @@ func frees() []free {
 	return []free{
 		{one, "", "job", manifest},
 		{alone, "", "job", manifest},
-		{"", "", "watermark.ceiling", "the row with the highest key of the frozen set may have been deleted before it was read, so any key from the last one on can be it"},
+		{"", "", "watermark.ceiling", "the row with the highest key of the frozen set may have been deleted before it was read, so any key from the last one on can be it, " +
+			"and so can text that is neither a number nor a time, whose order isn't known"},
 		{"", "csv", "fidelity.neutralised", "an apostrophe before a formula may be the table's own: more than there are is seen, fewer isn't"},
 		{"", "csv", "fidelity.characters_replaced", "a question mark may be the table's own: more than there are is seen, fewer isn't"},
 		{"", "", "fidelity.invalid_utf8_replaced", "U+FFFD may be the table's own: more than there are is seen, fewer isn't"},
