@@ -52,7 +52,7 @@ func (h cancelRoutes) end(ctx context.Context, r request, end ending) (response,
 		}
 		return response{}, err
 	}
-	shown, err := tell(pipeline.Status{Job: j, RowsWritten: j.Rows})
+	shown, err := show(pipeline.Status{Job: j, RowsWritten: j.Rows})
 	if err != nil {
 		return response{}, err
 	}

@@ -34,7 +34,7 @@ func (h createRoutes) create(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	body, err := tell(pipeline.Status{Job: answer.Job, RowsWritten: answer.Job.Rows})
+	body, err := show(pipeline.Status{Job: answer.Job, RowsWritten: answer.Job.Rows})
 	if err != nil {
 		return response{}, err
 	}

@@ -24,22 +24,24 @@ type export struct {
 	DefinitionVersion int64     `json:"definition_version"`
 	Purpose           string    `json:"purpose"`
 	// Request asks for the same again; a listing leaves its columns and filters out.
-	Request        snapshot.Request  `json:"request"`
-	Lane           job.Lane          `json:"lane"`
-	SnapshotSHA256 string            `json:"snapshot_sha256"`
-	CreatedAt      string            `json:"created_at"`
-	StartedAt      *string           `json:"started_at"`
-	FinishedAt     *string           `json:"finished_at"`
-	ExpiresAt      *string           `json:"expires_at"`
-	RowsWritten    int64             `json:"rows_written"`
-	RowsEstimated  *int64            `json:"rows_estimated"`
-	ShardsDone     int64             `json:"shards_done"`
-	Shards         *int64            `json:"shards"`
-	Downloads      int64             `json:"downloads"`
-	File           *file             `json:"file"`
-	Failure        *failure          `json:"failure"`
-	Waiting        *waiting          `json:"waiting"`
-	Links          map[string]string `json:"links"`
+	Request        snapshot.Request `json:"request"`
+	Lane           job.Lane         `json:"lane"`
+	SnapshotSHA256 string           `json:"snapshot_sha256"`
+	CreatedAt      string           `json:"created_at"`
+	StartedAt      *string          `json:"started_at"`
+	FinishedAt     *string          `json:"finished_at"`
+	ExpiresAt      *string          `json:"expires_at"`
+	// RevokedAt is when a person ended the delivery, which the state doesn't tell from the end of its time.
+	RevokedAt     *string           `json:"revoked_at"`
+	RowsWritten   int64             `json:"rows_written"`
+	RowsEstimated *int64            `json:"rows_estimated"`
+	ShardsDone    int64             `json:"shards_done"`
+	Shards        *int64            `json:"shards"`
+	Downloads     int64             `json:"downloads"`
+	File          *file             `json:"file"`
+	Failure       *failure          `json:"failure"`
+	Waiting       *waiting          `json:"waiting"`
+	Links         map[string]string `json:"links"`
 }
 
 type file struct {
@@ -82,7 +84,7 @@ func show(s pipeline.Status) (export, error) {
 	e := export{
 		ID: j.ID, State: j.State, Definition: j.Definition, DefinitionVersion: j.DefinitionVersion, Purpose: snap.Purpose, Request: snap.Request(), Lane: j.Lane,
 		SnapshotSHA256: j.SnapshotDigest, CreatedAt: timeText(j.CreatedAt), StartedAt: optionalTime(j.StartedAt),
-		FinishedAt: optionalTime(j.FinishedAt), ExpiresAt: optionalTime(j.ExpiresAt), RowsWritten: s.RowsWritten,
+		FinishedAt: optionalTime(j.FinishedAt), ExpiresAt: optionalTime(j.ExpiresAt), RevokedAt: optionalTime(j.Revoked()), RowsWritten: s.RowsWritten,
 		ShardsDone: j.ShardsDone, Downloads: j.Downloads,
 		Links: map[string]string{"self": self, "events": self + "/events"},
 	}

@@ -38,7 +38,7 @@ func (h queryRoutes) get(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	body, err := tell(status)
+	body, err := show(status)
 	if err != nil {
 		return response{}, err
 	}
@@ -80,9 +80,9 @@ func (h queryRoutes) list(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	exports := make([]told, 0, len(jobs))
+	exports := make([]export, 0, len(jobs))
 	for _, j := range jobs {
-		e, err := tell(pipeline.Status{Job: j, RowsWritten: j.Rows})
+		e, err := show(pipeline.Status{Job: j, RowsWritten: j.Rows})
 		if err != nil {
 			return response{}, err
 		}
