@@ -23,8 +23,8 @@ func (h *halver) middle(i int, low, high string) (middle string, ok bool) {
 	}
 }
 
-// swaps asks how the server sorts UUIDs, where a plan needs to know it: MariaDB 10.7 to 10.10 and the first 10.11 swap the parts of
-// all of them, later ones of versions 1 to 5 alone.
+// swaps asks how the server sorts UUIDs, where a plan needs to know it: the first versions of MariaDB that have the type swap the
+// parts of all of them, later ones those of versions 1 to 5 alone.
 func (h *halver) swaps(ctx context.Context) error {
 	uuid := false
 	for _, column := range h.query.Key {
@@ -67,7 +67,7 @@ func (u uuid) String() string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// swapParts is the UUID with its five parts in reverse, where the server has them so; once more makes it what it was.
+// swapParts is the UUID with its five parts in reverse, and unswapParts makes it what it was.
 func (u uuid) swapParts() (s uuid) {
 	copy(s[:6], u[10:])
 	copy(s[6:8], u[8:10])
