@@ -212,6 +212,14 @@ func TestFaultsOfTheServiceAreToldApartFromThoseThatPass(t *testing.T) {
 			h.broken = true
 			return h, h.ask(ana(), "GET", "/v1/exports/"+id+"/receipt")
 		}},
+		{"a changed receipt", http.StatusInternalServerError, "/problems/receipt-changed", func(t *testing.T) (*house, events.APIGatewayV2HTTPResponse) {
+			h := opened(t)
+			id := h.completed(ana())
+			key := h.job(id).Artifact.ReceiptKey
+			h.broken = true
+			h.world.Store.Damage(key, bytes.Replace(h.object(key), []byte(`"rows": 120`), []byte(`"rows": 119`), 1))
+			return h, h.ask(ana(), "GET", "/v1/exports/"+id+"/receipt")
+		}},
 		{"a route without its authorizer", http.StatusInternalServerError, "/problems/authorizer-missing", func(t *testing.T) (*house, events.APIGatewayV2HTTPResponse) {
 			h := opened(t)
 			event := gatewayEvent(ana(), "GET", "/v1/exports")

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"sealift/shared/audit"
@@ -151,7 +153,14 @@ func (q Querier) Receipt(ctx context.Context, who policy.Principal, id string) (
 	if !ok {
 		return nil, &job.Error{Kind: job.Permanent, Code: "receipt_missing", Detail: "the receipt is not in the store; an operator has to look"}
 	}
-	return q.Store.Read(ctx, Slice{Key: object.Key, ETag: object.ETag, To: object.Bytes})
+	text, err := q.Store.Read(ctx, Slice{Key: object.Key, ETag: object.ETag, To: object.Bytes})
+	if err != nil {
+		return nil, err
+	}
+	if digest := sha256.Sum256(text); hex.EncodeToString(digest[:]) != j.Artifact.ReceiptSHA256 {
+		return nil, &job.Error{Kind: job.Permanent, Code: "receipt_changed", Detail: "the receipt in the store is not the one that was published; an operator has to look"}
+	}
+	return text, nil
 }
 
 // Events reads a page of a job's audit in order, after the cursor of the page before.

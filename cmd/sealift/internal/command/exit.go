@@ -12,6 +12,7 @@ import (
 	"sealift/cmd/sealift/internal/disk"
 	"sealift/cmd/sealift/internal/download"
 	"sealift/cmd/sealift/internal/manifest"
+	"sealift/cmd/sealift/internal/verify"
 )
 
 // The exit codes; exits says what they mean.
@@ -38,7 +39,7 @@ func exits() []exit {
 		{exitConflict, "the export's state, an idempotency key, an existing file or another download stands against it"},
 		{exitUnauthorised, "the token is missing, has expired or does not allow it"},
 		{exitUnavailable, "the service can't be reached or did not answer, after retries"},
-		{exitDifferent, "a file is not what the receipt says"},
+		{exitDifferent, "a file is not what the receipt says, or the receipt is none"},
 		{exitLocal, "a file or folder on this machine is missing, or can't be read or written"},
 		{exitInterrupted, "interrupted; what was asked for goes on"},
 	}
@@ -113,8 +114,11 @@ func exitOfFile(err error) (exit int, code string, known bool) {
 	var damaged *download.Damaged
 	var exists *download.Exists
 	var busy *download.Busy
+	var malformed *verify.Malformed
 	var fault *disk.Fault
 	switch {
+	case errors.As(err, &malformed):
+		return exitDifferent, "receipt-malformed", true
 	case errors.As(err, &damaged):
 		return exitDifferent, "download-damaged", true
 	case errors.As(err, &exists):

@@ -91,7 +91,7 @@ func TestExitCodesAndWhatToDo(t *testing.T) {
 		"unknown layout":             {ana, ask("--layout", "folder"), 1, []string{`--layout is "folder"; allowed are file (one file) and files`}},
 		"span too wide":              {ana, ask("--to", "2027-02-01"), 1, []string{"the time between --from and --to covers", "span-too-wide", "366"}},
 		"not JSON":                   {ana.with("{"), []string{"export", "create", "--request", "-"}, 1, []string{"the middle of its JSON"}},
-		"receipt is no receipt":      {ana, []string{"export", "verify", taken, "--receipt", taken}, 8, []string{taken + ": the receipt can't be read"}},
+		"receipt is no receipt":      {ana, []string{"export", "verify", taken, "--receipt", taken}, 7, []string{taken + ": the receipt can't be read"}},
 		"no such export":             {ana, []string{"export", "show", nobody}, 3, []string{"404"}},
 		"somebody else's export":     {bob, []string{"export", "show", done}, 3, []string{"404"}},
 		"somebody else's file":       {bob, []string{"export", "download", done}, 3, []string{"404"}},

@@ -84,7 +84,11 @@ func (a *app) receiptOf(ctx context.Context, path, id string) (verify.Receipt, e
 	if err != nil {
 		return verify.Receipt{}, err
 	}
-	return verify.Read(text)
+	receipt, err := verify.Read(text)
+	if err == nil && receipt.Job() != id {
+		err = &verify.Malformed{Err: fmt.Errorf("the service answered with the receipt of export %s", receipt.Job())}
+	}
+	return receipt, err
 }
 
 func (a *app) verify(ctx context.Context, path string, p proof) error {
@@ -125,7 +129,7 @@ func (a *app) verify(ctx context.Context, path string, p proof) error {
 func differs(path, what, job string, again ...string) error {
 	words := append([]string{"sealift export download", job}, again...)
 	words = append(words, "--output", shellWord(path), "--force")
-	return &ending{exitDifferent, "file-differs", fmt.Errorf("%s is not %s that export %s published\ndownload it anew with `%s`", path, what, job, strings.Join(words, " "))}
+	return &ending{exitDifferent, "file-differs", fmt.Errorf("%s is not %s that export %s published\ndownload it anew with `%s`, or, where only the receipt disagrees with itself, get that anew with `sealift export receipt %s`", path, what, job, strings.Join(words, " "), job)}
 }
 
 // shellWord quotes a path where a shell would read it as more than one word.
