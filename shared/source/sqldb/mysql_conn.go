@@ -118,6 +118,8 @@ func sessionText(mariadb bool) string {
 		"SET NAMES utf8mb4 COLLATE utf8mb4_bin", "time_zone = '+00:00'", "sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'", "autocommit = 1",
 		"innodb_lock_wait_timeout = " + seconds(LockTime), "lock_wait_timeout = " + seconds(LockTime), "wait_timeout = " + strconv.Itoa(idleSeconds),
 		"sql_select_limit = 18446744073709551615", "sql_big_selects = 1", "max_sort_length = " + strconv.Itoa(sortBytesMin), limit,
+		// A view's GROUP_CONCAT is cut with no more than a warning; a row that is larger than one may be is refused.
+		"group_concat_max_len = " + strconv.Itoa(1<<30),
 	}, ", ")
 }
 

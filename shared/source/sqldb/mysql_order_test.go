@@ -42,6 +42,20 @@ func planned(t *testing.T, src source.Source, q row.Query, shardRows int64) (ids
 	return ids, nil
 }
 
+// concatenated shows that text which a view puts together isn't cut, whatever the server's setting: it is a warning there.
+func concatenated(t *testing.T, server *mytest.Server) {
+	dsn := server.Schema(t)
+	mytest.Exec(t, dsn, "SET GLOBAL group_concat_max_len = 1024", "CREATE TABLE b (tenant varchar(10) NOT NULL, id bigint NOT NULL, v text)",
+		"INSERT INTO b SELECT 'acme', 1, repeat('x', 50000) FROM seq_1_to_40",
+		"CREATE VIEW t AS SELECT tenant, id, GROUP_CONCAT(v SEPARATOR '') AS v FROM b GROUP BY tenant, id")
+	if rows, err := read(open(t, dsn), valueQuery(row.String)); err != nil || len(rows) != 1 || len(rows[0][0]) != 2_000_000 {
+		t.Errorf("%d rows are read (%v), want one with all of 2,000,000 letters", len(rows), err)
+		for _, r := range rows {
+			t.Errorf("it has %d", len(r[0]))
+		}
+	}
+}
+
 // longQuery is a query on a view with a long text in its key.
 func longQuery(view string) row.Query {
 	q := valueQuery(row.Int64)

@@ -38,6 +38,7 @@ func TestMySQL(t *testing.T) {
 		"every letter of whole character sets is read":  mysqlWholeCharsets,
 		"a time has no unit":                            mysqlUnits,
 		"long keys of views are sorted whole":           mysqlLongKeys,
+		"text that a view puts together is whole":       concatenated,
 		"keys beyond what is sorted by are refused":     mysqlOverlongKeys,
 		"types of one form are halved in that form":     mysqlMiddles,
 		"groups of long keys stay whole":                mysqlSplitGroups,
