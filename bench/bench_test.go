@@ -187,6 +187,26 @@ func TestGoalsAreJudgedOnWhatWasMeasured(t *testing.T) {
 	}
 }
 
+func TestTheMainLineIsMeasuredBesideTheLoop(t *testing.T) {
+	t.Parallel()
+	var r report
+	for _, name := range []string{nameLoop1, nameLoop2, nameGzip6, ours(form{"csv", "gzip"}, 1), ours(form{"csv", "gzip"}, 2), nameExcelize} {
+		r.Lines = append(r.Lines, measured{line: line{Name: name}})
+	}
+	var order []string
+	for _, m := range r.turns() {
+		order = append(order, m.Name)
+	}
+	want := []string{nameLoop1, nameLoop2, ours(form{"csv", "gzip"}, 2), nameGzip6, ours(form{"csv", "gzip"}, 1), nameExcelize}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("the order of measuring (-want +got):\n%s", diff)
+	}
+	r.Lines = r.Lines[:4]
+	if turns := r.turns(); len(turns) != 4 {
+		t.Errorf("without the main line %d of 4 lines are measured", len(turns))
+	}
+}
+
 func TestTableAndPictureNameEveryLineAndSayWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	r := exampleReport()
