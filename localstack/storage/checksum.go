@@ -36,7 +36,7 @@ type nvmeReader struct {
 	io.Reader
 
 	crc hash.Hash64
-	// want is the checksum that the bytes must have, in base64; empty for any.
+	// want is the checksum that the bytes must have, in base64.
 	want string
 }
 
@@ -50,7 +50,7 @@ func (r *nvmeReader) Read(p []byte) (int, error) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return n, err
 	}
-	if r.want != "" && r.want != r.Checksum() {
+	if r.want != r.Checksum() {
 		return n, s3err.GetChecksumBadDigestErr(types.ChecksumAlgorithmCrc64nvme)
 	}
 	return n, io.EOF

@@ -30,6 +30,9 @@ func (s Snapshot) Request() Request {
 
 // instant is the instant that stands in a snapshot as text of the time column's kind.
 func (s Snapshot) instant(text string) string {
+	if _, err := time.Parse(time.RFC3339, text); err == nil {
+		return text
+	}
 	zone, err := time.LoadLocation(s.Zone)
 	if err != nil {
 		return text
@@ -41,7 +44,7 @@ func (s Snapshot) instant(text string) string {
 	}
 	wall, err := time.ParseInLocation("2006-01-02T15:04:05.999999999", text, zone)
 	if err != nil {
-		return text // It has an offset and is an instant already.
+		return text
 	}
 	if wall.Nanosecond() == 0 {
 		return InstantText(wall)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -56,10 +57,7 @@ func filterText(f snapshot.Filter) string {
 		}
 		texts = append(texts, value)
 	}
-	sign := string(f.Op)
-	if known := ask.Signs()[sign]; known != "" {
-		sign = known
-	}
+	sign := cmp.Or(ask.Signs()[string(f.Op)], string(f.Op))
 	return strings.TrimSpace(f.Column + " " + sign + " " + strings.Join(texts, ","))
 }
 
