@@ -35,8 +35,8 @@ type postgresSource struct {
 	table *postgresTable
 	zone  *zone
 	named string
-	// proof is what proofOfRelation said when the identity of table proved was last asked for; every read must find the same.
-	proof, proved string
+	// proof belongs to the table whose identity was last asked for.
+	proof postgresProof
 	// rowBytes is the largest mean size of a row that was seen, the first guess of how many rows fill a batch.
 	rowBytes int
 }
@@ -126,7 +126,7 @@ func (s *postgresSource) Rest(context.Context) bool { return s.conn != nil && !s
 
 // Wake implements source.Lasting.
 func (s *postgresSource) Wake(ctx context.Context) bool {
-	s.shape, s.table, s.rowBytes, s.proof = "", nil, 0, ""
+	s.shape, s.table, s.rowBytes, s.proof = "", nil, 0, postgresProof{}
 	if s.conn == nil || s.conn.IsClosed() {
 		return false
 	}

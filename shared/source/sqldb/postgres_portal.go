@@ -26,7 +26,7 @@ const (
 	opening portalPhase = iota
 	// flowing is while rows come and are asked for.
 	flowing
-	// asking is when the server was told that no more is wanted, and to say what relation it has read; proving is from when
+	// asking is when the server was told that no more is wanted, and to say what it has read; proving is from when
 	// it has understood that until it has answered.
 	asking
 	proving
@@ -53,7 +53,7 @@ func (s *postgresSource) portal(ctx context.Context, q *row.Query, st statement,
 		handler.HandleCancel(bounded)
 	})
 	p := &portalRun{frontend: s.wire.driver, wire: s.wire, water: lowWaterOf(conn.Conn()), reader: r, rowBytes: s.rowBytes}
-	if s.proved == q.Table {
+	if s.proof.table == q.Table {
 		p.proof = s.proof
 	}
 	err := p.run(st)
@@ -91,9 +91,8 @@ type portalRun struct {
 	finished bool
 	failure  error
 	phase    portalPhase
-	// proof is what proofOfRelation has to say of the relation that is read; empty when it isn't asked. said is the row that
-	// it has said.
-	proof string
+	// proof is asked where it has a question; said is the row that came for an answer.
+	proof postgresProof
 	said  []byte
 	// broken says that the connection can't be used again.
 	broken bool
@@ -199,13 +198,13 @@ func (p *portalRun) receive() (again bool, err error) {
 }
 
 // sync ends the statement. Until then its transaction holds the lock on what it has read, so that the table's name leads to
-// that and nothing else: a table that took the name only for the time of one statement is found out.
+// that and nothing else, and so do its columns' names: what took a name only for the time of one statement is found out.
 func (p *portalRun) sync() {
 	p.phase = closing
-	if p.proof != "" && p.failure == nil {
+	if question := p.proof.question; question.text != "" && p.failure == nil {
 		p.phase = asking
-		p.frontend.SendParse(&pgproto3.Parse{Query: proofOfRelation})
-		p.frontend.SendBind(&pgproto3.Bind{Parameters: [][]byte{[]byte(quoteTable(p.reader.query.Table))}})
+		p.frontend.SendParse(&pgproto3.Parse{Query: question.text})
+		p.frontend.SendBind(&pgproto3.Bind{Parameters: parameters(question.args)})
 		p.frontend.SendExecute(&pgproto3.Execute{})
 	}
 	p.frontend.SendSync(&pgproto3.Sync{})
@@ -219,7 +218,7 @@ func (p *portalRun) prove(tag string) error {
 		return errOutOfOrder
 	}
 	p.phase = closing
-	if !bytes.Equal(p.said, oneValue(p.proof)) {
+	if !bytes.Equal(p.said, oneValue(p.proof.answer)) {
 		p.fail(source.Replaced())
 	}
 	return nil
