@@ -43,6 +43,8 @@ type house struct {
 	dress func(source.Source) source.Source
 	// ledger is what create is given, when it is not the world's.
 	ledger pipeline.Ledger
+	// store is what readers and signers are given, when it is not the world's.
+	store pipeline.Store
 	// newID names the next job.
 	newID func() string
 	// shown are the messages that were made visible again at once, and showErr is what that fails with.
@@ -69,7 +71,7 @@ func newHouse(t *testing.T, opt sim.Options) *house {
 		opt.PartBytesMin = 1
 	}
 	h := &house{t: t, world: sim.New(opt), log: &lockedBuffer{}, orders: 2 * ordersOfAcme}
-	h.ledger, h.newID = h.world.Ledger, edge.NewJobID
+	h.ledger, h.store, h.newID = h.world.Ledger, h.world.Store, edge.NewJobID
 	t.Cleanup(func() {
 		for _, violation := range h.world.Violations() {
 			if h.broken {
@@ -104,9 +106,9 @@ func (h *house) creator() pipeline.Creator {
 func (h *house) api(route string) edge.API {
 	claims := edge.Claims{Tenant: "tenant", Roles: "roles"}
 	create := edge.CreateAPI(h.creator(), claims, h.logger())
-	query := edge.QueryAPI(pipeline.Querier{Ledger: h.world.Ledger, Store: h.world.Store}, claims, h.logger())
+	query := edge.QueryAPI(pipeline.Querier{Ledger: h.world.Ledger, Store: h.store}, claims, h.logger())
 	cancel := edge.CancelAPI(pipeline.Canceller{Ledger: h.world.Ledger}, claims, h.logger())
-	sign := edge.SignAPI(pipeline.Signer{Ledger: h.world.Ledger, Store: h.world.Store, Keys: artifact.Keys{}, NewID: edge.NewJobID}, claims, h.logger())
+	sign := edge.SignAPI(pipeline.Signer{Ledger: h.world.Ledger, Store: h.store, Keys: artifact.Keys{}, NewID: edge.NewJobID}, claims, h.logger())
 	operate := edge.OperateAPI(pipeline.Operator{Ledger: h.world.Ledger}, claims, h.logger())
 	return map[string]edge.API{
 		"POST /v1/exports":                     create,

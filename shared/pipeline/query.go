@@ -150,10 +150,14 @@ func (q Querier) Receipt(ctx context.Context, who policy.Principal, id string) (
 	if err != nil {
 		return nil, err
 	}
+	missing := &job.Error{Kind: job.Permanent, Code: "receipt_missing", Detail: "the receipt is not in the store; an operator has to look"}
 	if !ok {
-		return nil, &job.Error{Kind: job.Permanent, Code: "receipt_missing", Detail: "the receipt is not in the store; an operator has to look"}
+		return nil, lost(ctx, q.Ledger, who, id, missing)
 	}
 	text, err := q.Store.Read(ctx, Slice{Key: object.Key, ETag: object.ETag, To: object.Bytes})
+	if isGone(err) {
+		return nil, lost(ctx, q.Ledger, who, id, missing)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +193,36 @@ func (q Querier) Events(ctx context.Context, who policy.Principal, id, cursor st
 		next, _ = fields[job.FieldSK].(string)
 	}
 	return events, "", nil
+}
+
+// lost judges what isn't in the store of an export that was deliverable when it was read. The end of its delivery deletes
+// its objects, so the job is read again: only while it can still be delivered is it damaged.
+func lost(ctx context.Context, ledger Ledger, who policy.Principal, id string, damage error) error {
+	j, err := visibleJob(ctx, ledger, who, id)
+	if err != nil {
+		return err
+	}
+	if err := deliverable(j); err != nil {
+		return err
+	}
+	if err := timely(j, ledger.Now()); err != nil {
+		return err
+	}
+	return damage
+}
+
+// isGone reports whether a store's error says that the object, or the version of it that was named, isn't there.
+func isGone(err error) bool {
+	code := job.CodeOf(err)
+	return err != nil && (code == "object_missing" || code == "object_changed")
+}
+
+// timely refuses an export whose time is over, which no sweep may have seen yet.
+func timely(j job.Job, now time.Time) error {
+	if now.Before(j.ExpiresAt) {
+		return nil
+	}
+	return &job.Error{Kind: job.NotFound, Code: "export_expired", Detail: "the export's file has expired; ask for the export again"}
 }
 
 // deliverable reports why a job has nothing to deliver: not ready, ended without a file, expired or revoked.

@@ -57,6 +57,9 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, numbe
 			return Download{}, err
 		}
 		wanted, err := s.choose(ctx, j, snap, number)
+		if job.CodeOf(err) == codeDamaged {
+			return Download{}, lost(ctx, s.Ledger, who, id, err)
+		}
 		if err != nil {
 			return Download{}, err
 		}
@@ -116,8 +119,8 @@ func (s Signer) deliverable(j job.Job) error {
 	if err := deliverable(j); err != nil {
 		return err
 	}
-	if !s.Ledger.Now().Before(j.ExpiresAt) {
-		return &job.Error{Kind: job.NotFound, Code: "export_expired", Detail: "the export's file has expired; ask for the export again"}
+	if err := timely(j, s.Ledger.Now()); err != nil {
+		return err
 	}
 	if j.DownloadsMax > 0 && j.Downloads >= j.LinksMax() {
 		times := "once"
@@ -179,6 +182,9 @@ func (s Signer) choose(ctx context.Context, j job.Job, snap snapshot.Snapshot, n
 		return first, err
 	}
 	text, err := s.Store.Read(ctx, Slice{Key: first.Key, ETag: first.ETag, To: first.Bytes})
+	if isGone(err) {
+		return wanted{}, damaged()
+	}
 	if err != nil {
 		return wanted{}, err
 	}
@@ -215,8 +221,11 @@ func (s Signer) intact(ctx context.Context, want Object) error {
 	return nil
 }
 
+// codeDamaged is the code of an export whose objects are not what was published.
+const codeDamaged = "artifact_damaged"
+
 func damaged() error {
-	return &job.Error{Kind: job.Permanent, Code: "artifact_damaged",
+	return &job.Error{Kind: job.Permanent, Code: codeDamaged,
 		Detail: "the file in the store is missing or is not the one that was published; an operator has to look, or ask for the export again"}
 }
 
