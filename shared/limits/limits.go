@@ -101,6 +101,8 @@ const (
 	// LinkTries is the same for a link. Every link moves its job, so links that are asked for at once compete with each
 	// other too: of 30 at a time, with a tenth of a second between read and write, each comes through within 14 tries.
 	LinkTries = 2 * ConflictTries
+	// LinkTimeMin is how long a link must last to be given at all: longer than it takes to count it.
+	LinkTimeMin = 15 * time.Second
 	// AgainTime bounds the one call that makes a message visible again.
 	AgainTime = 5 * time.Second
 	// SettleTime bounds what an attempt that has ended may still spend on saying so.
@@ -185,5 +187,6 @@ const (
 	_ = uint(RowBytesMax - BatchBytes)           // a batch may always hold one row
 	_ = uint(SheetRowsMax - SheetShardRows)      // a shard as planned fits a worksheet
 
-	_ = uint(RenewEvery - LedgerTries*(LedgerTryTime+LedgerBackoffMax)) // a renewal ends before the next is due
+	_ = uint(RenewEvery - LedgerTries*(LedgerTryTime+LedgerBackoffMax))  // a renewal ends before the next is due
+	_ = uint(LinkTimeMin - LedgerTries*(LedgerTryTime+LedgerBackoffMax)) // a link is not over when it is given
 )

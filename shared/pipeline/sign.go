@@ -36,9 +36,9 @@ type Download struct {
 }
 
 // Sign decides anew on current facts: who asks, what the newest definition lets them see, the job's state, expiry and
-// count, and whether the object is still the one that was bound. The link is recorded before it is given out. It is for
-// the file that the manifest lists under the number, or for what the export delivers first when that is 0: its one file
-// or the manifest. When the job moves in between, all is decided anew from a fresh read, after a pause; Transient with code
+// count, and whether the object is still the one that was bound. The link is made before it is counted, so that one that
+// can't be made uses up nothing, and recorded before it is given out. It is for the file that the manifest lists under the
+// number, or for what the export delivers first when that is 0: its one file or the manifest. When the job moves in between, all is decided anew from a fresh read, after a pause; Transient with code
 // ledger_contended means that the tries or the time for that were used up and no link was recorded.
 func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, number int64) (Download, error) {
 	for try := range limits.LinkTries {
@@ -63,6 +63,10 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, numbe
 		if err != nil {
 			return Download{}, err
 		}
+		download, err := s.link(ctx, j, d, wanted)
+		if err != nil {
+			return Download{}, err
+		}
 		if try > 0 {
 			// Many are at this row. What was decided holds for a completed job, whose snapshot and file never change; its
 			// version is read last, so that the others have little time to be ahead of this write.
@@ -84,7 +88,7 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, numbe
 		if err != nil {
 			return Download{}, err
 		}
-		return s.link(ctx, j, d, wanted)
+		return download, nil
 	}
 	return Download{}, job.Errorf(job.Transient, "ledger_contended", "the export is moving too fast; ask again")
 }
@@ -229,9 +233,15 @@ func damaged() error {
 		Detail: "the file in the store is missing or is not the one that was published; an operator has to look, or ask for the export again"}
 }
 
+// link makes a link that ends no later than the delivery does, or refuses one that would end at once.
 func (s Signer) link(ctx context.Context, j job.Job, d definition.Definition, of wanted) (Download, error) {
 	now := s.Ledger.Now()
-	lifetime := min(time.Duration(d.Limits.LinkSecondsMax)*time.Second, j.ExpiresAt.Sub(now))
+	left := j.ExpiresAt.Sub(now)
+	if left < limits.LinkTimeMin {
+		return Download{}, job.Errorf(job.NotFound, "export_expired",
+			"the export's file expires at %s, too soon for a link to it; ask for the export again", j.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	lifetime := min(time.Duration(d.Limits.LinkSecondsMax)*time.Second, left)
 	url, expires, err := s.Store.Sign(ctx, Link{
 		Key: of.Key, FileName: of.name, ContentType: of.contentType, Lifetime: lifetime, Now: now,
 	})
