@@ -224,7 +224,7 @@ type encoder interface {
 	// AppendHeader appends what a file begins with before it is compressed.
 	AppendHeader(dst []byte) []byte
 	// AppendRow appends one row; on error dst is of no use.
-	AppendRow(dst []byte, b *row.Batch, r int, c *Counters) ([]byte, error)
+	AppendRow(dst []byte, starts []uint32, b *row.Batch, r int, c *Counters) ([]byte, error)
 }
 
 // newEncoder returns the encoder of a valid spec.

@@ -10,11 +10,11 @@ import (
 
 // packer compresses the blocks of one part so that what it appends for one block can follow what was appended for the
 // block before, in this part or in any other. Every part has a packer of its own, so that its bytes depend on its blocks
-// and on nothing else whoever writes it. Another release of the compression library may give other bytes for the same
-// rows, but every mixture of parts is a valid file.
+// and on nothing else whoever writes it. Another release of the compressors may give other bytes for the same rows, but
+// every mixture of parts is a valid file.
 type packer interface {
 	// Pack appends the compressed block.
-	Pack(dst, block []byte) ([]byte, error)
+	Pack(dst []byte, block deflate.Block) ([]byte, error)
 }
 
 // newPacker returns the packer of a valid spec.
@@ -40,7 +40,9 @@ func prefix(spec Spec) string {
 // plain stores blocks as they are.
 type plain struct{}
 
-func (plain) Pack(dst, block []byte) ([]byte, error) { return append(dst, block...), nil }
+func (plain) Pack(dst []byte, block deflate.Block) ([]byte, error) {
+	return append(dst, block.Text...), nil
+}
 
 // gzipHeader begins the one gzip member of a file (RFC 1952): deflate, no flags, no time, fastest, unknown system.
 const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
@@ -66,4 +68,6 @@ func newZstdPacker() (*zstdPacker, error) {
 }
 
 // Pack also writes a frame for an empty block, so that a file without a byte of text is still a zstd file.
-func (p *zstdPacker) Pack(dst, block []byte) ([]byte, error) { return p.w.EncodeAll(block, dst), nil }
+func (p *zstdPacker) Pack(dst []byte, block deflate.Block) ([]byte, error) {
+	return p.w.EncodeAll(block.Text, dst), nil
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"sealift/shared/checksum"
+	"sealift/shared/format/deflate"
 	"sealift/shared/job"
 	"sealift/shared/row"
 )
@@ -28,7 +29,7 @@ type textWriter struct {
 	part Part
 	// packer is that of the open part; nil until it has a block.
 	packer packer
-	block  []byte
+	block  deflate.Block
 	full   bool
 	// opened tells that the open part holds something, be it only the file's beginning.
 	opened bool
@@ -39,6 +40,9 @@ func newTextWriter(spec Spec, opt PartOptions) *textWriter {
 		spec: spec, encoder: newEncoder(spec), first: opt.First, cut: opt.Cut.OrLimits(),
 		width: len(spec.Columns) + spec.Keys,
 	}
+	if spec.Compression == Gzip {
+		w.block.Width = len(spec.Columns)
+	}
 	w.begin(opt.Index, opt.Buffer)
 	return w
 }
@@ -48,20 +52,21 @@ func (w *textWriter) Append(b *row.Batch, r int) (full bool, err error) {
 	if err := w.ready(b); err != nil {
 		return false, err
 	}
-	if w.block == nil {
-		w.block = make([]byte, 0, w.cut.BlockBytes+w.cut.BlockBytes/4)
+	if w.block.Text == nil {
+		w.block.Text = make([]byte, 0, w.cut.BlockBytes+w.cut.BlockBytes/4)
 	}
-	start, counters := len(w.block), w.part.Counters
-	block, err := w.encoder.AppendRow(w.block, b, r, &w.part.Counters)
+	start, counters := len(w.block.Text), w.part.Counters
+	text, err := w.encoder.AppendRow(w.block.Text, w.block.Row(), b, r, &w.part.Counters)
 	if err != nil {
-		w.block, w.part.Counters = block[:start], counters
+		w.block.Text, w.part.Counters = text[:start], counters
+		w.block.DropRow()
 		return false, err
 	}
-	w.block = block
-	w.part.RowsHash += xxhash.Sum64(block[start:])
+	w.block.Text = text
+	w.part.RowsHash += xxhash.Sum64(text[start:])
 	w.part.Rows++
 	w.opened = true
-	if len(block) < w.cut.BlockBytes {
+	if len(text) < w.cut.BlockBytes {
 		return false, nil
 	}
 	if err := w.flush(); err != nil {
@@ -73,7 +78,7 @@ func (w *textWriter) Append(b *row.Batch, r int) (full bool, err error) {
 
 // Take is that of part.Writer.
 func (w *textWriter) Take(buf []byte) (Part, error) {
-	if w.opened && (len(w.block) > 0 || w.part.RawBytes == 0) {
+	if w.opened && (len(w.block.Text) > 0 || w.part.RawBytes == 0) {
 		if err := w.flush(); err != nil {
 			return Part{}, err
 		}
@@ -109,10 +114,11 @@ func (w *textWriter) ready(b *row.Batch) error {
 // begin opens part index in buf.
 func (w *textWriter) begin(index int, buf []byte) {
 	w.part = Part{Index: index, Data: buf[:0]}
-	w.block, w.packer, w.full, w.opened = w.block[:0], nil, false, false
+	w.packer, w.full, w.opened = nil, false, false
+	w.block.Reset()
 	if w.first && index == 0 {
 		w.part.Data = append(w.part.Data, prefix(w.spec)...)
-		w.block = w.encoder.AppendHeader(w.block)
+		w.block.Text = w.encoder.AppendHeader(w.block.Text)
 		w.opened = true
 	}
 }
@@ -132,11 +138,11 @@ func (w *textWriter) flush() error {
 		return job.Errorf(job.Resource, "compression_failed", "compress part %d: %w", w.part.Index, err)
 	}
 	w.part.Data = data
-	w.part.RawCRC32 = uint32(checksum.CRC32(w.part.RawCRC32).Append(w.block))
-	w.part.RawBytes += int64(len(w.block))
-	w.block = w.block[:0]
-	if cap(w.block) > 4*w.cut.BlockBytes {
-		w.block = nil
+	w.part.RawCRC32 = uint32(checksum.CRC32(w.part.RawCRC32).Append(w.block.Text))
+	w.part.RawBytes += int64(len(w.block.Text))
+	w.block.Reset()
+	if cap(w.block.Text) > 4*w.cut.BlockBytes {
+		w.block.Text = nil
 	}
 	return nil
 }

@@ -139,14 +139,17 @@ func (e *Encoder) AppendHeader(dst []byte) []byte {
 	return append(dst, e.config.LineEnd...)
 }
 
-// AppendRow appends row r of b and counts into c what it did. On error dst is of no use and c may have counted part of
-// the row. The errors are Permanent *job.Error with a code of package field; they name the column and the row's key.
-func (e *Encoder) AppendRow(dst []byte, b *row.Batch, r int, c *field.Counters) ([]byte, error) {
+// AppendRow appends row r of b and counts into c what it did. starts, which is empty or has an element for each column,
+// takes where in dst the columns' values begin. On error dst is of no use and c may have counted part of the row. The errors are Permanent *job.Error with a code of package field; they name the column and the row's key.
+func (e *Encoder) AppendRow(dst []byte, starts []uint32, b *row.Batch, r int, c *field.Counters) ([]byte, error) {
 	start := len(dst)
 	arena, spans := b.Row(r)
 	for i := range e.columns {
 		if i > 0 {
 			dst = append(dst, e.config.Delimiter)
+		}
+		if i < len(starts) {
+			starts[i] = uint32(len(dst))
 		}
 		if spans[i].Null() {
 			c.Nulls++

@@ -54,7 +54,7 @@ func encode(t *testing.T, c csv.Config, values ...string) (string, field.Counter
 		t.Fatalf("options: %v", faults)
 	}
 	var counters field.Counters
-	line, err := csv.New(c).AppendRow(nil, batch(values...), 0, &counters)
+	line, err := csv.New(c).AppendRow(nil, nil, batch(values...), 0, &counters)
 	if err != nil {
 		t.Fatalf("encode %q: %v", values, err)
 	}
@@ -182,7 +182,7 @@ func TestEveryOptionShowsInTheFile(t *testing.T) {
 		}
 		var counters field.Counters
 		encoder := csv.New(config)
-		got, err := encoder.AppendRow(encoder.AppendHeader(nil), batch(values...), 0, &counters)
+		got, err := encoder.AppendRow(encoder.AppendHeader(nil), nil, batch(values...), 0, &counters)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
@@ -225,7 +225,7 @@ func TestInvalidUTF8IsRefusedOrReplacedAndCounted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []row.Kind{row.String, row.JSON} {
 		var counters field.Counters
-		_, err := csv.New(config(kind, kind)).AppendRow(nil, batch("ok", "caf\xe9, ol\xc3"), 0, &counters)
+		_, err := csv.New(config(kind, kind)).AppendRow(nil, nil, batch("ok", "caf\xe9, ol\xc3"), 0, &counters)
 		wantError(t, err, "value_invalid_utf8", `column "b"`, `key k-7`, "invalid_utf8: replace")
 		replacing := config(kind, kind)
 		replacing.InvalidUTF8 = field.Replace
@@ -243,7 +243,7 @@ func TestValuesOfAnotherKindAreRefused(t *testing.T) {
 		row.Timestamp: "2026-03-08 01:00:00", row.DateTime: "\r\n",
 	} {
 		var counters field.Counters
-		_, err := csv.New(config(kind)).AppendRow(nil, batch(value), 0, &counters)
+		_, err := csv.New(config(kind)).AppendRow(nil, nil, batch(value), 0, &counters)
 		wantError(t, err, "value_not_canonical", `column "a"`, `key k-7`, string(kind))
 	}
 }
@@ -251,7 +251,7 @@ func TestValuesOfAnotherKindAreRefused(t *testing.T) {
 func TestANullThatReadersWouldDropIsRefused(t *testing.T) {
 	t.Parallel()
 	var counters field.Counters
-	_, err := csv.New(config(row.String)).AppendRow(nil, batch(null), 0, &counters)
+	_, err := csv.New(config(row.String)).AppendRow(nil, nil, batch(null), 0, &counters)
 	wantError(t, err, "value_null_unwritable", "empty line", "null text")
 	named := config(row.String)
 	named.NullText = `\N`
@@ -272,7 +272,7 @@ func TestLargeRowsAreWrittenUpToTheLimit(t *testing.T) {
 		"one value": {strings.Repeat("x", limits.RowBytesMax+1), ""}, "two values": {half, half}, "quotes doubled": {half, "x"},
 	} {
 		var counters field.Counters
-		_, err := csv.New(config(row.String, row.String)).AppendRow(nil, batch(values...), 0, &counters)
+		_, err := csv.New(config(row.String, row.String)).AppendRow(nil, nil, batch(values...), 0, &counters)
 		if err == nil {
 			t.Errorf("%s: a row above the limit is written", name)
 			continue
@@ -280,11 +280,11 @@ func TestLargeRowsAreWrittenUpToTheLimit(t *testing.T) {
 		wantError(t, err, "row_too_large", "64 MiB", `key k-7`)
 	}
 	var counters field.Counters
-	_, err := csv.New(config(row.Bytes)).AppendRow(nil, batch(strings.Repeat("\xff", limits.RowBytesMax*3/4)), 0, &counters)
+	_, err := csv.New(config(row.Bytes)).AppendRow(nil, nil, batch(strings.Repeat("\xff", limits.RowBytesMax*3/4)), 0, &counters)
 	if err != nil {
 		t.Errorf("bytes that fit are refused: %v", err)
 	}
-	_, err = csv.New(config(row.Bytes)).AppendRow(nil, batch(strings.Repeat("\xff", limits.RowBytesMax*3/4+3)), 0, &counters)
+	_, err = csv.New(config(row.Bytes)).AppendRow(nil, nil, batch(strings.Repeat("\xff", limits.RowBytesMax*3/4+3)), 0, &counters)
 	wantError(t, err, "row_too_large")
 }
 
@@ -324,7 +324,7 @@ func TestNoRowAllocates(t *testing.T) {
 	var counters field.Counters
 	dst := make([]byte, 0, 4096)
 	if n := testing.AllocsPerRun(1000, func() {
-		if _, err := encoder.AppendRow(dst[:0], b, 0, &counters); err != nil {
+		if _, err := encoder.AppendRow(dst[:0], nil, b, 0, &counters); err != nil {
 			t.Error(err)
 		}
 	}); n != 0 {
@@ -364,7 +364,7 @@ func TestReadersGetBackWhatWasWritten(t *testing.T) {
 			var counters field.Counters
 			start := len(file)
 			var err error
-			if file, err = encoder.AppendRow(file, batch(values...), 0, &counters); err != nil {
+			if file, err = encoder.AppendRow(file, nil, batch(values...), 0, &counters); err != nil {
 				t.Fatal(err)
 			}
 			lines = append(lines, string(file[start:]))
@@ -415,7 +415,7 @@ func TestEveryByteAtEveryPlaceIsQuotedAsItMust(t *testing.T) {
 				b.Reset(1)
 				b.Append(value)
 				var c field.Counters
-				got, err := e.AppendRow(nil, &b, 0, &c)
+				got, err := e.AppendRow(nil, nil, &b, 0, &c)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -59,7 +59,7 @@ func TestWhatGB18030DoesNotHaveIsRefusedOrReplacedAndCounted(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"a\ue000", "\ue864", "\u1e3f", "\u9fb4 x", "\ufe10\ufe19"} {
 		var counters field.Counters
-		_, err := csv.New(chinese(row.String, row.String)).AppendRow(nil, batch("ok", value), 0, &counters)
+		_, err := csv.New(chinese(row.String, row.String)).AppendRow(nil, nil, batch("ok", value), 0, &counters)
 		wantError(t, err, "value_unencodable", `column "b"`, `key k-7`, "encoding utf-8", "unencodable: replace")
 		if strings.Contains(err.Error(), value) {
 			t.Errorf("the error shows the value: %v", err)
@@ -76,7 +76,7 @@ func TestWhatGB18030DoesNotHaveIsRefusedOrReplacedAndCounted(t *testing.T) {
 func TestInvalidUTF8IsReplacedInGB18030Too(t *testing.T) {
 	t.Parallel()
 	var counters field.Counters
-	_, err := csv.New(chinese(row.String)).AppendRow(nil, batch("caf\xe9"), 0, &counters)
+	_, err := csv.New(chinese(row.String)).AppendRow(nil, nil, batch("caf\xe9"), 0, &counters)
 	wantError(t, err, "value_invalid_utf8")
 	replacing := chinese(row.String, row.String)
 	replacing.InvalidUTF8, replacing.Unencodable = field.Replace, field.Replace
@@ -97,7 +97,7 @@ func TestHeaderAndNullTextAreInGB18030(t *testing.T) {
 	c.Header, c.NullText, c.Columns[0].Name = true, "空", "名字"
 	var counters field.Counters
 	encoder := csv.New(c)
-	file, err := encoder.AppendRow(encoder.AppendHeader(nil), batch(null, "空"), 0, &counters)
+	file, err := encoder.AppendRow(encoder.AppendHeader(nil), nil, batch(null, "空"), 0, &counters)
 	if want := "\xc3\xfb\xd7\xd6,b\r\n\xbf\xd5,\"\xbf\xd5\"\r\n"; err != nil || string(file) != want {
 		t.Fatalf("file is %q, %v, want %q", file, err, want)
 	}
@@ -151,7 +151,7 @@ func TestIconvAndPythonReadTheTwinOfTheUTF8File(t *testing.T) {
 		for _, values := range rows {
 			var counters field.Counters
 			var err error
-			if file, err = encoder.AppendRow(file, batch(values...), 0, &counters); err != nil {
+			if file, err = encoder.AppendRow(file, nil, batch(values...), 0, &counters); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -235,7 +235,7 @@ func TestNoRowInGB18030Allocates(t *testing.T) {
 	var counters field.Counters
 	dst := make([]byte, 0, 4096)
 	if n := testing.AllocsPerRun(1000, func() {
-		if _, err := encoder.AppendRow(dst[:0], b, 0, &counters); err != nil {
+		if _, err := encoder.AppendRow(dst[:0], nil, b, 0, &counters); err != nil {
 			t.Error(err)
 		}
 	}); n != 0 {
@@ -252,6 +252,6 @@ func TestALargeTextInGB18030IsMeasuredBeforeItIsWritten(t *testing.T) {
 		t.Errorf("8 MiB of text make %d bytes", len(got))
 	}
 	var counters field.Counters
-	_, err := csv.New(chinese(row.String)).AppendRow(nil, batch(strings.Repeat("ñ", 17<<20)), 0, &counters)
+	_, err := csv.New(chinese(row.String)).AppendRow(nil, nil, batch(strings.Repeat("ñ", 17<<20)), 0, &counters)
 	wantError(t, err, "row_too_large", "64 MiB")
 }

@@ -52,7 +52,7 @@ func TestTextIsWrittenAsANaiveEncoderDoes(t *testing.T) {
 			b.Reset(1)
 			b.Append(value)
 			var c field.Counters
-			got, err := e.AppendRow(nil, &b, 0, &c)
+			got, err := e.AppendRow(nil, nil, &b, 0, &c)
 			if want := naive(o, guard, string(value)) + "\n"; err != nil || string(got) != want {
 				t.Fatalf("%q becomes %q (%v), want %q with delimiter %q, quote %q, null text %q, guard %v", value, got, err, want, o.Delimiter, o.Quote, o.NullText, guard)
 			}

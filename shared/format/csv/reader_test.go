@@ -89,11 +89,11 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		var counters field.Counters
 		encoder := csv.New(c)
-		file, err := encoder.AppendRow(nil, batch(one, null, two), 0, &counters)
+		file, err := encoder.AppendRow(nil, nil, batch(one, null, two), 0, &counters)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file, err = encoder.AppendRow(file, batch(two, one, null), 0, &counters); err != nil {
+		if file, err = encoder.AppendRow(file, nil, batch(two, one, null), 0, &counters); err != nil {
 			t.Fatal(err)
 		}
 		reader := csv.NewReader(strings.NewReader(string(file)), c.Options, 3)

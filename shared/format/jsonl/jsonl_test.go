@@ -43,7 +43,7 @@ func batch(values ...string) *row.Batch {
 func encode(t *testing.T, c jsonl.Config, values ...string) (string, field.Counters) {
 	t.Helper()
 	var counters field.Counters
-	line, err := jsonl.New(c).AppendRow(nil, batch(values...), 0, &counters)
+	line, err := jsonl.New(c).AppendRow(nil, nil, batch(values...), 0, &counters)
 	if err != nil {
 		t.Fatalf("encode %q: %v", values, err)
 	}
@@ -150,7 +150,7 @@ func TestInvalidUTF8IsRefusedOrReplacedAndCounted(t *testing.T) {
 	}
 	for _, c := range cases {
 		var counters field.Counters
-		_, err := jsonl.New(config(c.kind)).AppendRow(nil, batch(c.value), 0, &counters)
+		_, err := jsonl.New(config(c.kind)).AppendRow(nil, nil, batch(c.value), 0, &counters)
 		wantError(t, err, "value_invalid_utf8", `column "a"`, `key k-7`, "invalid_utf8: replace")
 		replacing := config(c.kind)
 		replacing.InvalidUTF8 = field.Replace
@@ -170,7 +170,7 @@ func TestValuesOfAnotherKindAreRefused(t *testing.T) {
 	} {
 		for _, value := range values {
 			var counters field.Counters
-			_, err := jsonl.New(config(kind)).AppendRow(nil, batch(value), 0, &counters)
+			_, err := jsonl.New(config(kind)).AppendRow(nil, nil, batch(value), 0, &counters)
 			wantError(t, err, "value_not_canonical", `column "a"`, `key k-7`, string(kind))
 		}
 	}
@@ -188,7 +188,7 @@ func TestLargeRowsAreWrittenUpToTheLimit(t *testing.T) {
 		"escapes":    {strings.Repeat("\x01", limits.RowBytesMax/6), ""},
 	} {
 		var counters field.Counters
-		dst, err := jsonl.New(config(row.String, row.String)).AppendRow(nil, batch(values...), 0, &counters)
+		dst, err := jsonl.New(config(row.String, row.String)).AppendRow(nil, nil, batch(values...), 0, &counters)
 		wantError(t, err, "row_too_large", "64 MiB", `key k-7`)
 		if cap(dst) > limits.RowBytesMax+limits.MiB {
 			t.Errorf("%s: %d bytes were held for a row that is refused", name, cap(dst))
@@ -204,7 +204,7 @@ func TestNoRowAllocates(t *testing.T) {
 	var counters field.Counters
 	dst := make([]byte, 0, 4096)
 	if n := testing.AllocsPerRun(1000, func() {
-		if _, err := encoder.AppendRow(dst[:0], b, 0, &counters); err != nil {
+		if _, err := encoder.AppendRow(dst[:0], nil, b, 0, &counters); err != nil {
 			t.Error(err)
 		}
 	}); n != 0 {

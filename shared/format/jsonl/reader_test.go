@@ -84,10 +84,10 @@ func FuzzRoundTrip(f *testing.F) {
 		c := config(row.String, row.Bytes, row.String, row.JSON)
 		c.InvalidUTF8 = field.Replace
 		var counters field.Counters
-		line, err := jsonl.New(c).AppendRow(nil, batch(text, text, null, document), 0, &counters)
+		line, err := jsonl.New(c).AppendRow(nil, nil, batch(text, text, null, document), 0, &counters)
 		if err != nil {
 			var without field.Counters
-			if line, err = jsonl.New(c).AppendRow(nil, batch(text, text, null, "{}"), 0, &without); err != nil {
+			if line, err = jsonl.New(c).AppendRow(nil, nil, batch(text, text, null, "{}"), 0, &without); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -132,7 +132,7 @@ func FuzzReader(f *testing.F) {
 			}
 			b.AppendString("k")
 			var counters field.Counters
-			line, err := jsonl.New(c).AppendRow(nil, b, 0, &counters)
+			line, err := jsonl.New(c).AppendRow(nil, nil, b, 0, &counters)
 			if err != nil || string(line) != string(reader.Raw()) {
 				t.Fatalf("%q is accepted but written as %q, %v", reader.Raw(), line, err)
 			}

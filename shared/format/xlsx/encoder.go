@@ -85,11 +85,28 @@ type line struct {
 	// number is the row's in its worksheet; the header is number 1.
 	number int64
 	// refs are where references stand in the buffer that holds the row's cells.
-	refs   []span
+	refs []span
+	// starts takes where the columns' values begin, or their cells; empty where nobody asks.
+	starts []uint32
 	digest xxhash.Digest
 }
 
 type span struct{ from, to int }
+
+// start says where the value of column i begins.
+func (l *line) start(i, at int) {
+	if i < len(l.starts) {
+		l.starts[i] = uint32(at)
+	}
+}
+
+// closing is how many bytes end the last cell of dst behind its value.
+func closing(dst []byte) int {
+	if dst[len(dst)-len(valueClose)] == valueClose[0] {
+		return len(valueClose)
+	}
+	return len(textClose)
+}
 
 // hash is the XXH64 of dst[from:], which are the row's cells, without the references: the same wherever the row stands.
 func (l *line) hash(dst []byte, from int) uint64 {
@@ -112,6 +129,7 @@ func (e *encoder) appendRow(dst []byte, l *line, b *row.Batch, r int, c *field.C
 		value, ok := b.Value(r, i)
 		if !ok {
 			c.Nulls++
+			l.start(i, len(dst))
 			dst, anchor = append(dst, cellNull...), true
 			continue
 		}
@@ -133,6 +151,7 @@ func (e *encoder) appendRow(dst []byte, l *line, b *row.Batch, r int, c *field.C
 		if anchor {
 			copy(dst[at:], end[:])
 		}
+		l.start(i, max(at, len(dst)-closing(dst)-len(value)))
 		anchor = len(value) == 0
 		if len(dst)-start > limits.RowBytesMax {
 			return dst, field.TooLarge(e.place(b, r, i), limits.RowBytesMax)

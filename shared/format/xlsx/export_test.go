@@ -23,7 +23,7 @@ func ScanSheet(config Config, text string) error {
 		return err
 	}
 	start := len(file)
-	if file, err = packer.Pack(file, []byte(text)); err != nil {
+	if file, err = packer.Pack(file, deflate.Block{Text: []byte(text)}); err != nil {
 		return err
 	}
 	file = append(file, deflate.End...)

@@ -5,6 +5,7 @@ import (
 
 	"sealift/shared/checksum"
 	"sealift/shared/format/deflate"
+	"sealift/shared/format/field"
 	"sealift/shared/format/part"
 	"sealift/shared/job"
 	"sealift/shared/limits"
@@ -38,7 +39,7 @@ type Writer struct {
 	state fragment
 	// packer is that of the open part and sheet; nil until it has a block.
 	packer *deflate.Packer
-	block  []byte
+	block  deflate.Block
 	full   bool
 	line   line
 }
@@ -52,7 +53,7 @@ func NewWriter(config Config, opt part.Options) (*Writer, error) {
 	}
 	w := &Writer{
 		encoder: newEncoder(config), shard: opt.Shard, cut: opt.Cut.OrLimits(), bounds: config.Bounds.orReal(),
-		width: len(config.Columns) + config.Keys, state: state,
+		width: len(config.Columns) + config.Keys, state: state, block: deflate.Block{Width: len(config.Columns)},
 	}
 	w.start = w.encoder.sheetStart()
 	if opt.First {
@@ -67,8 +68,8 @@ func (w *Writer) Append(b *row.Batch, r int) (full bool, err error) {
 	if err := w.ready(b); err != nil {
 		return false, err
 	}
-	if w.block == nil {
-		w.block = make([]byte, 0, w.cut.BlockBytes+w.cut.BlockBytes/4)
+	if w.block.Text == nil {
+		w.block.Text = make([]byte, 0, w.cut.BlockBytes+w.cut.BlockBytes/4)
 	}
 	if w.state.Open != nil && w.state.Open.Rows >= int64(w.cut.SheetRows) {
 		if err := w.endSheet(); err != nil {
@@ -78,25 +79,25 @@ func (w *Writer) Append(b *row.Batch, r int) (full bool, err error) {
 	if w.state.Open == nil {
 		w.beginSheet()
 	}
-	start, counters := len(w.block), w.part.Counters
+	start, counters := len(w.block.Text), w.part.Counters
 	hash, err := w.appendRow(b, r)
-	if err == nil && w.state.Open.Raw+int64(len(w.block)+len(sheetEnd)) > w.bounds.SheetBytes && w.state.Open.Rows > 0 {
-		w.block, w.part.Counters = w.block[:start], counters
+	if err == nil && w.state.Open.Raw+int64(len(w.block.Text)+len(sheetEnd)) > w.bounds.SheetBytes && w.state.Open.Rows > 0 {
+		w.dropRow(start, counters)
 		if err := w.endSheet(); err != nil {
 			return false, err
 		}
 		w.beginSheet()
-		start = len(w.block)
+		start = len(w.block.Text)
 		hash, err = w.appendRow(b, r)
 	}
 	if err != nil {
-		w.block, w.part.Counters = w.block[:start], counters
+		w.dropRow(start, counters)
 		return false, err
 	}
 	w.part.RowsHash += hash
 	w.part.Rows++
 	w.state.Open.Rows++
-	if len(w.block) < w.cut.BlockBytes {
+	if len(w.block.Text) < w.cut.BlockBytes {
 		return false, nil
 	}
 	if err := w.flush(); err != nil {
@@ -162,7 +163,8 @@ func (w *Writer) tooLarge() error {
 // begin opens part index in buf.
 func (w *Writer) begin(index int, buf []byte) {
 	w.part = part.Part{Index: index, Data: buf[:0]}
-	w.block, w.packer, w.full = w.block[:0], nil, false
+	w.packer, w.full = nil, false
+	w.block.Reset()
 	if index == 0 && w.state.At == 0 {
 		w.part.Data = append(w.part.Data, w.prefix...)
 	}
@@ -172,12 +174,12 @@ func (w *Writer) begin(index int, buf []byte) {
 func (w *Writer) beginSheet() {
 	w.state.Open = &sheet{Offset: w.state.At + int64(len(w.part.Data))}
 	w.part.Data = appendLocal(w.part.Data, sheetEntry(w.shard, len(w.state.Done)+1))
-	w.block = append(w.block, w.start...)
+	w.block.Text = append(w.block.Text, w.start...)
 }
 
 // endSheet ends the open worksheet. What the fragment holds grows with every one.
 func (w *Writer) endSheet() error {
-	w.block = append(w.block, sheetEnd...)
+	w.block.Text = append(w.block.Text, sheetEnd...)
 	if err := w.flush(); err != nil {
 		return err
 	}
@@ -202,14 +204,21 @@ func (w *Writer) endSheet() error {
 // appendRow appends the open worksheet's next row to the block.
 func (w *Writer) appendRow(b *row.Batch, r int) (hash uint64, err error) {
 	w.line.number = w.state.Open.Rows + headerRows + 1
-	w.block = appendRowOpen(w.block, w.line.number)
-	from := len(w.block)
-	if w.block, err = w.encoder.appendRow(w.block, &w.line, b, r, &w.part.Counters); err != nil {
+	w.block.Text = appendRowOpen(w.block.Text, w.line.number)
+	from := len(w.block.Text)
+	w.line.starts = w.block.Row()
+	if w.block.Text, err = w.encoder.appendRow(w.block.Text, &w.line, b, r, &w.part.Counters); err != nil {
 		return 0, err
 	}
-	hash = w.line.hash(w.block, from)
-	w.block = append(w.block, rowClose...)
+	hash = w.line.hash(w.block.Text, from)
+	w.block.Text = append(w.block.Text, rowClose...)
 	return hash, nil
+}
+
+// dropRow takes the row that begins at start, whole or not, off the block again.
+func (w *Writer) dropRow(start int, counters field.Counters) {
+	w.block.Text, w.part.Counters = w.block.Text[:start], counters
+	w.block.DropRow()
 }
 
 // headerRows is how many rows of a worksheet come before its first.
@@ -217,7 +226,7 @@ const headerRows = 1
 
 // flush packs the open block into the part.
 func (w *Writer) flush() error {
-	if len(w.block) == 0 {
+	if len(w.block.Text) == 0 {
 		return nil
 	}
 	if w.packer == nil {
@@ -236,11 +245,11 @@ func (w *Writer) flush() error {
 	w.part.Data = data
 	open := w.state.Open
 	open.Packed += int64(len(data) - before)
-	open.CRC32 = uint32(checksum.CRC32(open.CRC32).Append(w.block))
-	open.Raw += int64(len(w.block))
-	w.block = w.block[:0]
-	if cap(w.block) > 4*w.cut.BlockBytes {
-		w.block = nil
+	open.CRC32 = uint32(checksum.CRC32(open.CRC32).Append(w.block.Text))
+	open.Raw += int64(len(w.block.Text))
+	w.block.Reset()
+	if cap(w.block.Text) > 4*w.cut.BlockBytes {
+		w.block.Text = nil
 	}
 	return nil
 }

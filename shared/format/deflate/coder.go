@@ -1,0 +1,98 @@
+package deflate
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// coder writes ops as deflate blocks with codes of their own.
+type coder struct {
+	counts            [2][symbols]uint32
+	literal, distance code
+	lengths           code
+	sizes             [literalMax + distanceMax]uint8
+	runs              [literalMax + distanceMax]run
+	words             [symbols]uint32
+}
+
+// A word is the code of a symbol in its lower half, the number of the code's bits, and in the highest byte the number of
+// these and the extra bits.
+const (
+	wordSize  = 16
+	wordTotal = 24
+)
+
+// append writes the ops as one block.
+func (c *coder) append(w *bitWriter, ops []op) {
+	c.count(ops)
+	c.literal.build(c.counts[0][:literalMax], codeBitsMax)
+	c.distance.build(c.counts[0][distanceBase:distanceBase+distanceMax], codeBitsMax)
+	size := 0
+	for symbol := range c.words {
+		var from *code
+		at := symbol
+		switch {
+		case symbol < literalMax:
+			from = &c.literal
+		case symbol >= distanceBase && symbol < distanceBase+distanceMax:
+			from, at = &c.distance, symbol-distanceBase
+		default:
+			continue
+		}
+		n := uint32(from.sizes[at])
+		total := n + uint32(extraBits(symbol))
+		c.words[symbol] = uint32(from.bits[at]) | n<<wordSize | total<<wordTotal
+		size += int(c.counts[0][symbol]) * int(total)
+	}
+	w.dst = slices.Grow(w.dst, size/8+headerBytesMax)
+	c.header(w)
+	c.body(w, ops)
+	end := c.words[endOfBlock]
+	w.put(uint64(end&0xffff), uint(end>>wordTotal))
+}
+
+func (c *coder) count(ops []op) {
+	c.counts = [2][symbols]uint32{}
+	a, b := &c.counts[0], &c.counts[1]
+	for len(ops) >= 4 {
+		a[ops[0]&symbolMask]++
+		b[ops[1]&symbolMask]++
+		a[ops[2]&symbolMask]++
+		b[ops[3]&symbolMask]++
+		ops = ops[4:]
+	}
+	for _, o := range ops {
+		a[o&symbolMask]++
+	}
+	for i, n := range b {
+		a[i] += n
+	}
+	a[endOfBlock] = 1
+}
+
+// body writes the ops. Two in a row take at most 48 bits, because distances never follow each other.
+func (c *coder) body(w *bitWriter, ops []op) {
+	buf := w.dst[:cap(w.dst)]
+	at, acc, n := len(w.dst), w.acc, w.n
+	words := &c.words
+	for len(ops) >= 2 {
+		o := ops[0]
+		v := words[o&symbolMask]
+		acc |= (uint64(v&0xffff) | uint64(o>>extraShift)<<(v>>wordSize&31)) << (n & 63)
+		n += uint(v >> wordTotal)
+		o = ops[1]
+		v = words[o&symbolMask]
+		acc |= (uint64(v&0xffff) | uint64(o>>extraShift)<<(v>>wordSize&31)) << (n & 63)
+		n += uint(v >> wordTotal)
+		binary.LittleEndian.PutUint64(buf[at:], acc)
+		at += int(n >> 3)
+		acc >>= n & 56
+		n &= 7
+		ops = ops[2:]
+	}
+	w.dst, w.acc, w.n = buf[:at], acc, n
+	for _, o := range ops {
+		v := words[o&symbolMask]
+		w.put(uint64(v&0xffff)|uint64(o>>extraShift)<<(v>>wordSize&31), uint(v>>wordTotal))
+	}
+}
