@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -334,10 +335,18 @@ func decodePart(text string) (Part, error) {
 	return Part{Number: number, Bytes: size, CRC64: crc, ETag: pieces[3]}, nil
 }
 
+// KeyBytes is how many bytes a key takes in a row. What JSON escapes takes more than it has: a quote, a backslash or a line
+// break two bytes, another control character, U+2028 and U+2029 six.
+func KeyBytes(key row.Key) int { return len(encodeJSON(key)) }
+
+// encodeJSON leaves < > and & as they are, which no browser reads here: escaped, each would take six bytes of its row.
 func encodeJSON(value any) string {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
 	// Keys, ranges, counters, attempts and failures hold text and whole numbers only and always marshal.
-	text, _ := json.Marshal(value)
-	return string(text)
+	_ = encoder.Encode(value)
+	return strings.TrimSuffix(text.String(), "\n")
 }
 
 func hex64(n uint64) string { return strconv.FormatUint(n, 16) }

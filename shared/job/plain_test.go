@@ -39,3 +39,25 @@ func TestCountersThatAreZeroAreKnownByTheirText(t *testing.T) {
 		t.Errorf("no counters are written %s, want %s", have, noCounters)
 	}
 }
+
+// TestAKeyTakesWhatItIsStoredAs has a row's bound count escapes, and leaves alone what needs none.
+func TestAKeyTakesWhatItIsStoredAs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		key    row.Key
+		stored string
+		want   int
+	}{
+		{nil, `null`, 4},
+		{row.Key{"7"}, `["7"]`, 5},
+		{row.Key{"<a href='x'>&amp;</a>"}, `["<a href='x'>&amp;</a>"]`, 25},
+		{row.Key{"a", "名"}, `["a","名"]`, 11},
+		{row.Key{`say "\"`}, `["say \"\\\""]`, 14},
+		{row.Key{"\n\x01"}, `["\n\u0001"]`, 12},
+		{row.Key{"\u2028"}, `["\u2028"]`, 10},
+	} {
+		if have := encodeJSON(c.key); have != c.stored || KeyBytes(c.key) != c.want || len(have) != c.want {
+			t.Errorf("%q is stored as %s in %d bytes, want %s in %d", c.key, have, KeyBytes(c.key), c.stored, c.want)
+		}
+	}
+}

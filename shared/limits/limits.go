@@ -29,8 +29,15 @@ const (
 	// RowBytesMax is the largest encoded row that a worker accepts.
 	RowBytesMax = 64 * MiB
 
-	// KeyBytesMax bounds the values of one row's key. A unit's row holds four keys beside its parts, in at most 400 KB.
+	// KeyBytesMax bounds one row's key as it is stored, escapes included. A unit's row holds four of them beside its parts.
 	KeyBytesMax = 32 << 10
+	// LedgerRowBytesMax is what one row of the ledger holds at most, LedgerWriteBytesMax all the rows of one write together.
+	LedgerRowBytesMax   = 400 << 10
+	LedgerWriteBytesMax = 4 * MiB
+	// PartRowBytes is what a part of the list takes in its unit's row at most, RowBytesOther all that a row has beside its
+	// parts and keys, or its snapshot and ceiling.
+	PartRowBytes  = 80
+	RowBytesOther = 64 << 10
 	// FragmentBytesMax bounds what a unit's row carries of a format's own beside its parts.
 	FragmentBytesMax = 4 << 10
 	// FooterBytesMax bounds what a joiner writes behind the last piece of a file, and so what finalize holds in memory.
@@ -110,6 +117,9 @@ const (
 	// StagePerWrite is how many units one write of a plan stages, StageParallel how many such writes are under way.
 	StagePerWrite = 100
 	StageParallel = 4
+	// StageBytes is how much the keys of those units may take together, StageRowBytes what else a staged unit takes at most.
+	StageBytes    = 3 * MiB
+	StageRowBytes = 4 << 10
 	// CopyParallel is how many part copies of one assembly are under way.
 	CopyParallel = 4
 	// SecretLifetime is how long a function uses a connection string before it reads it again.
@@ -186,6 +196,11 @@ const (
 	_ = uint(StorePartsMax - ShardsPerJobMax)    // one copy a shard fits
 	_ = uint(RowBytesMax - BatchBytes)           // a batch may always hold one row
 	_ = uint(SheetRowsMax - SheetShardRows)      // a shard as planned fits a worksheet
+
+	_ = uint(LedgerRowBytesMax - 4*KeyBytesMax - PartsPerShardMax*PartRowBytes - FragmentBytesMax - RowBytesOther) // a unit's row fits
+	_ = uint(LedgerRowBytesMax - SnapshotBytesMax - KeyBytesMax - RowBytesOther)                                   // a job's row fits
+	_ = uint(LedgerWriteBytesMax - StageBytes - StagePerWrite*StageRowBytes)                                       // a stage fits a write
+	_ = uint(StageBytes - 2*KeyBytesMax)                                                                           // a stage may hold one unit
 
 	_ = uint(RenewEvery - LedgerTries*(LedgerTryTime+LedgerBackoffMax))  // a renewal ends before the next is due
 	_ = uint(LinkTimeMin - LedgerTries*(LedgerTryTime+LedgerBackoffMax)) // a link is not over when it is given

@@ -124,13 +124,28 @@ func (p Planner) stage(ctx context.Context, j job.Job, unit job.Unit, plan sourc
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(limits.StageParallel)
-	for some := range slices.Chunk(units, limits.StagePerWrite) {
+	for _, some := range stages(units) {
 		group.Go(func() error { return p.Ledger.Apply(ctx, job.StageAll(some, p.Ledger.Now())) })
 	}
 	return group.Wait()
 }
 
-// checkKeys refuses keys that the ledger would change.
+// stages are the units of each write: as many as one takes, in number and by the bytes of their keys.
+func stages(units []job.Unit) [][]job.Unit {
+	var all [][]job.Unit
+	for from, bytes, i := 0, 0, 0; i < len(units); i++ {
+		bytes += job.KeyBytes(units[i].Range.From) + job.KeyBytes(units[i].Range.To)
+		next := i + 1
+		full := next == len(units) || next-from == limits.StagePerWrite
+		if full || bytes+job.KeyBytes(units[next].Range.From)+job.KeyBytes(units[next].Range.To) > limits.StageBytes {
+			all = append(all, units[from:next])
+			from, bytes = next, 0
+		}
+	}
+	return all
+}
+
+// checkKeys refuses keys that the ledger would change or has no room for.
 func checkKeys(plan source.Plan) error {
 	keys := []row.Key{plan.Ceiling}
 	for _, shard := range plan.Shards {
@@ -145,13 +160,9 @@ func checkKeys(plan source.Plan) error {
 }
 
 func storable(key row.Key) error {
-	size := 0
-	for _, value := range key {
-		size += len(value)
-	}
-	if size > limits.KeyBytesMax {
-		return job.Errorf(job.Permanent, "key_too_long",
-			"a row's key has %d bytes (it begins with %q); at most %d are allowed: choose other key columns", size, job.Clip(key.String()), limits.KeyBytesMax)
+	if size := job.KeyBytes(key); size > limits.KeyBytesMax {
+		return job.Errorf(job.Permanent, "key_too_long", "a row's key takes %d bytes where it is stored, escapes included (it begins with %q); "+
+			"at most %d are allowed: choose other key columns, or shorten this one in a view", size, job.Clip(key.String()), limits.KeyBytesMax)
 	}
 	if key.Storable() {
 		return nil
