@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"sealift/shared/row"
@@ -18,7 +19,8 @@ const FilterHelp = `  column=text  column!=text  column<text  column<=text  colu
   column in a,b,"c,d"    column in ["a","b"]
       One of several values, comma-separated with quotes as in CSV, or a JSON list. Empty text needs the JSON list.
   column is null    column is not null
-Spaces around operators don't count. A column whose name holds an operator needs --request.`
+Spaces around operators don't count. A name that holds an operator or begins with a quote stands in quotes, with its own
+quotes doubled: "days in stock" in 1,2 or "a<b"=3. The shell needs quotes of its own around: --filter '"a<b"=3'.`
 
 // operator is one way to write a comparison.
 type operator struct {
@@ -48,76 +50,104 @@ func Signs() map[string]string {
 
 // ParseFilter reads one filter.
 func ParseFilter(text string) (snapshot.Filter, error) {
-	if filter, ok, err := parseWords(text); ok || err != nil {
-		return filter, err
+	column, tail, closed := split(text)
+	if !closed {
+		return snapshot.Filter{}, refused(text, `begins with a quote, and the name that stands in it has no end; quotes of the name itself are doubled`)
+	}
+	tail = strings.TrimSpace(tail)
+	filter, known, err := words(text, column, tail)
+	for _, o := range operators() {
+		if value, found := strings.CutPrefix(tail, o.text); found && !known && err == nil {
+			known = true
+			filter, err = comparison(text, column, o, strings.TrimSpace(value))
+		}
+	}
+	switch {
+	case err != nil:
+		return snapshot.Filter{}, err
+	case !known:
+		return snapshot.Filter{}, refused(text, "has no operator")
+	case column == "":
+		return snapshot.Filter{}, refused(text, "names no column")
+	}
+	return filter, nil
+}
+
+// split finds the column's name at the head of a filter, and what comes behind it. A bare name ends before the first word
+// or sign that is an operator; one in quotes holds what it likes.
+func split(text string) (column, tail string, closed bool) {
+	if quoted, is := strings.CutPrefix(strings.TrimSpace(text), `"`); is {
+		name := regexp.MustCompile(`^(?:[^"]|"")*"`).FindString(quoted)
+		return strings.ReplaceAll(strings.TrimSuffix(name, `"`), `""`, `"`), quoted[len(name):], name != ""
+	}
+	// A name may end in a word that is an operator too, and a value seldom looks like the end of a filter: that goes first.
+	for _, word := range []string{`^([^=<>!]*[^=<>!\s])\s+is\s+(?:not\s+)?null\s*$`, `^([^=<>!]*?[^=<>!\s])\s+in(?:\s|$)`} {
+		if found := regexp.MustCompile(word).FindStringSubmatch(text); found != nil {
+			return strings.TrimSpace(found[1]), text[len(found[1]):], true
+		}
 	}
 	for i := range len(text) {
 		for _, o := range operators() {
-			if value, found := strings.CutPrefix(text[i:], o.text); found {
-				return comparison(text, strings.TrimSpace(text[:i]), o, strings.TrimSpace(value))
+			if strings.HasPrefix(text[i:], o.text) {
+				return strings.TrimSpace(text[:i]), text[i:], true
 			}
 		}
 	}
-	return snapshot.Filter{}, refused(text, "has no operator")
+	return strings.TrimSpace(text), "", true
 }
 
 func comparison(text, column string, o operator, value string) (snapshot.Filter, error) {
-	if column == "" {
-		return snapshot.Filter{}, refused(text, "names no column")
-	}
 	filter := snapshot.Filter{Column: column, Op: o.op, Value: quote(value)}
 	if o.raw {
 		if !json.Valid([]byte(value)) {
-			return snapshot.Filter{}, refused(text, fmt.Sprintf("has %q after :=, which is not JSON; text needs quotes there, as in column:=\"text\"", value))
+			return snapshot.Filter{}, refused(text, fmt.Sprintf("has %s after :=, which is not JSON; text needs quotes there, as in %s:=%s", value, column, quote(value)))
 		}
 		filter.Value = json.RawMessage(value)
 	}
 	return filter, nil
 }
 
-// parseWords reads the filters whose operator is a word: in, is null, is not null. The word must come before any other
-// operator, so that note="is null" is a comparison.
-func parseWords(text string) (filter snapshot.Filter, ok bool, err error) {
-	head := text
-	if at := strings.IndexAny(text, "=<>!"); at >= 0 {
-		head = text[:at]
+// words reads what comes behind a column when its operator is a word: in, is null, is not null.
+func words(text, column, tail string) (filter snapshot.Filter, known bool, err error) {
+	switch strings.Join(strings.Fields(tail), " ") {
+	case "is null":
+		return snapshot.Filter{Column: column, Op: row.IsNull}, true, nil
+	case "is not null":
+		return snapshot.Filter{Column: column, Op: row.NotNull}, true, nil
 	}
-	fields := strings.Fields(text)
-	switch {
-	case len(fields) == 3 && fields[1] == "is" && fields[2] == "null":
-		return snapshot.Filter{Column: fields[0], Op: row.IsNull}, true, nil
-	case len(fields) == 4 && fields[1] == "is" && fields[2] == "not" && fields[3] == "null":
-		return snapshot.Filter{Column: fields[0], Op: row.NotNull}, true, nil
-	}
-	words := strings.Fields(head)
-	if len(words) < 2 || words[1] != "in" {
+	if !regexp.MustCompile(`^in(?:\s|$)`).MatchString(tail) {
 		return snapshot.Filter{}, false, nil
 	}
-	_, list, _ := strings.Cut(strings.TrimSpace(text)[len(words[0]):], "in")
-	list = strings.TrimSpace(list)
+	filter = snapshot.Filter{Column: column, Op: row.In}
+	filter.Values, err = listed(text, strings.TrimSpace(tail[len("in"):]))
+	return filter, true, err
+}
+
+// listed reads the values of a list.
+func listed(text, list string) (values []json.RawMessage, err error) {
 	if list == "" {
-		return snapshot.Filter{}, false, refused(text, "has no values")
+		return nil, refused(text, "has no values")
 	}
-	filter = snapshot.Filter{Column: words[0], Op: row.In}
-	if strings.HasPrefix(list, "[") && json.Unmarshal([]byte(list), &filter.Values) == nil {
-		return filter, true, nil
+	if strings.HasPrefix(list, "[") && json.Unmarshal([]byte(list), &values) == nil {
+		return values, nil
 	}
 	reader := csv.NewReader(strings.NewReader(list))
 	reader.TrimLeadingSpace = true
-	values, err := reader.Read()
+	fields, err := reader.Read()
 	if err != nil {
-		return snapshot.Filter{}, false, refused(text, "has a list that can't be read: a value with a comma or quote needs quotes around it, and its own quotes doubled")
+		return nil, refused(text, "has a list that can't be read: a value with a comma or quote needs quotes around it, and its own quotes doubled")
 	}
 	if _, err := reader.Read(); err == nil {
-		return snapshot.Filter{}, false, refused(text, "has a line break outside quotes")
+		return nil, refused(text, "has a line break outside quotes")
 	}
-	for _, value := range values {
-		if value == "" {
-			return snapshot.Filter{}, false, refused(text, `has an empty value in its list; take the spare comma away, or write column in ["a",""] when empty text is meant`)
+	values = nil
+	for _, field := range fields {
+		if field == "" {
+			return nil, refused(text, `has an empty value in its list; take the spare comma away, or write column in ["a",""] when empty text is meant`)
 		}
-		filter.Values = append(filter.Values, quote(value))
+		values = append(values, quote(field))
 	}
-	return filter, true, nil
+	return values, nil
 }
 
 // quote renders text as a JSON string.
@@ -128,5 +158,5 @@ func quote(text string) json.RawMessage {
 }
 
 func refused(text, why string) error {
-	return fmt.Errorf("the filter %q %s; write one of these:\n%s", text, why, FilterHelp)
+	return fmt.Errorf("the filter '%s' %s; write one of these:\n%s", text, why, FilterHelp)
 }

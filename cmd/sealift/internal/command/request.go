@@ -43,7 +43,7 @@ func formatText(r snapshot.Request) string {
 	return text
 }
 
-// filterText is a filter as --filter takes it, but for quotes that a value may need.
+// filterText is a filter as --filter takes it, but for quotes that a name or value may need.
 func filterText(f snapshot.Filter) string {
 	values := f.Values
 	if f.Value != nil {
