@@ -62,6 +62,11 @@ func (s *postgresSource) unspelt(ctx context.Context, q *row.Query) (map[string]
 	return unspelt, nil
 }
 
+// textual reports whether a text of the database can be this one. None holds NUL, whatever its encoding.
+func (s *postgresSource) textual(text string) bool {
+	return !strings.ContainsRune(text, 0) && (s.table == nil || !s.table.unspelt[text])
+}
+
 // spells reports whether the database's encoding has all letters of the texts.
 func (s *postgresSource) spells(ctx context.Context, q *row.Query, texts []arg) (bool, error) {
 	markers := make([]string, len(texts))

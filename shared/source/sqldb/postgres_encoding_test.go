@@ -117,3 +117,40 @@ func otherLetters(t *testing.T, server *pgtest.Server) {
 		t.Errorf("a letter that UTF-8 hasn't is told\n%v, want source_value_invalid with\n%s", err, want)
 	}
 }
+
+// withoutNUL asks databases of every sort of encoding for what none of their texts can hold.
+func withoutNUL(t *testing.T, server *pgtest.Server) {
+	rows := `INSERT INTO t VALUES ('acme', 1, 'a', 'x', NULL, NULL), ('acme', 2, 'b', 'y', NULL, NULL)`
+	for name, encoding := range map[string]string{"nul_utf8": "UTF8", "nul_none": "SQL_ASCII", "nul_win": "WIN1252"} {
+		src := open(t, encoded(t, server, name, encoding, rows))
+		filters := func(op row.Op, values ...string) []row.Filter {
+			return []row.Filter{{Column: row.Column{Source: "v", Kind: row.String}, Op: op, Values: values}}
+		}
+		for what, c := range map[string]struct {
+			tenant, column string
+			filters        []row.Filter
+			want           int
+		}{
+			"a tenant":                   {"acme\x00", "tenant", nil, 0},
+			"a tenant that begins so":    {"\x00acme", "tenant", nil, 0},
+			"a tenant of another type":   {"1\x00", "id", nil, 0},
+			"a value":                    {"acme", "tenant", filters(row.Equal, "x\x00"), 0},
+			"one of two values":          {"acme", "tenant", filters(row.In, "x\x00", "x"), 1},
+			"all but a value":            {"acme", "tenant", filters(row.NotEqual, "x\x00"), 2},
+			"the tenant beside it, last": {"acme", "tenant", nil, 2},
+		} {
+			q := valueQuery(row.String)
+			q.Tenant, q.TenantColumn.Source, q.Filters = c.tenant, c.column, c.filters
+			plan, err := src.Plan(context.Background(), q, source.PlanOptions{ShardRows: 1000, ShardsMax: 10})
+			if err != nil || (plan.Ceiling != nil) != (c.tenant == "acme") {
+				t.Errorf("%s: %s is planned up to %v (%v), want rows of acme alone", encoding, what, plan.Ceiling, err)
+			}
+			if c.column != "tenant" {
+				continue
+			}
+			if rows, err := read(src, q); err != nil || len(rows) != c.want {
+				t.Errorf("%s: %s has the rows %q (%v), want %d", encoding, what, rows, err, c.want)
+			}
+		}
+	}
+}

@@ -51,6 +51,7 @@ func TestPostgres(t *testing.T) {
 		"a lost column has no identity":                lostColumn,
 		"a database without encoding hands bytes on":   unencoded,
 		"another encoding than UTF8 has its letters":   otherLetters,
+		"no text holds NUL":                            withoutNUL,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,7 +27,7 @@ func (s *postgresSource) marker(n int) string { return "$" + strconv.Itoa(n) }
 // takes an equality of expressions for one row in 200, which may make it leave the key's index; what is hardly ever NULL
 // it takes for nearly all rows.
 func (s *postgresSource) tenant(b *builder) (string, error) {
-	if s.table != nil && s.table.unspelt[b.query.Tenant] {
+	if !s.textual(b.query.Tenant) {
 		return "FALSE", nil
 	}
 	column := quoteColumn(b.query.TenantColumn)
@@ -62,7 +62,7 @@ func (s *postgresSource) time(b *builder, op, canonical string) (string, error) 
 // its few digits are. Text is equal where its bytes are, as the tenant's is; its order is that of the column's collation.
 func (s *postgresSource) filter(b *builder, f row.Filter) (string, error) {
 	t := s.typeOf(f.Column)
-	f, some := possible(f, func(value string) bool { return s.table == nil || !s.table.unspelt[value] })
+	f, some := possible(f, func(value string) bool { return f.Column.Kind != row.String || s.textual(value) })
 	if some && t.oid == oidFloat4 {
 		f, some = asReal(f)
 	}
@@ -114,7 +114,7 @@ func (s *postgresSource) filter(b *builder, f row.Filter) (string, error) {
 				value = strconv.FormatFloat(near, 'g', -1, 32)
 			}
 		case row.String:
-			if s.table != nil && s.table.unspelt[value] {
+			if !s.textual(value) {
 				return "", filterInvalid(f, "has a value with a letter that the encoding of the database hasn't, so that it has no place in its order; "+
 					"use eq, ne or in")
 			}
