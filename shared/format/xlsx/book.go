@@ -29,9 +29,10 @@ const rootXML = xmlHead + `<Relationships xmlns="` + packageRels + `">` +
 func (c Config) prefix() ([]byte, []entry) {
 	var dst []byte
 	var entries []entry
-	dst, entries = appendStored(dst, entries, 0, "[Content_Types].xml", contentTypesXML)
-	dst, entries = appendStored(dst, entries, 0, "_rels/.rels", rootXML)
-	return appendStored(dst, entries, 0, "xl/styles.xml", c.stylesXML())
+	b := c.Bounds.orReal()
+	dst, entries = b.appendStored(dst, entries, 0, "[Content_Types].xml", contentTypesXML)
+	dst, entries = b.appendStored(dst, entries, 0, "_rels/.rels", rootXML)
+	return b.appendStored(dst, entries, 0, "xl/styles.xml", c.stylesXML())
 }
 
 // suffix is what ends a file of these worksheets whose last byte before it is at at-1. A workbook needs a worksheet, so
@@ -39,9 +40,10 @@ func (c Config) prefix() ([]byte, []entry) {
 func (c Config) suffix(sheets []entry, at int64) []byte {
 	_, entries := c.prefix()
 	var dst []byte
+	b := c.Bounds.orReal()
 	if len(sheets) == 0 {
 		empty := sheetEntry(0, 1).name
-		dst, sheets = appendStored(nil, nil, at, empty, string(newEncoder(c).sheetStart())+sheetEnd)
+		dst, sheets = b.appendStored(nil, nil, at, empty, string(newEncoder(c).sheetStart())+sheetEnd)
 	}
 	entries = append(entries, sheets...)
 	var list, rels strings.Builder
@@ -51,9 +53,9 @@ func (c Config) suffix(sheets []entry, at int64) []byte {
 			strings.TrimPrefix(sheet.name, "xl/"))
 	}
 	fmt.Fprintf(&rels, `<Relationship Id="rId%d" Type="%s/styles" Target="styles.xml"/>`, len(sheets)+1, relationships)
-	dst, entries = appendStored(dst, entries, at, "xl/workbook.xml", xmlHead+`<workbook xmlns="`+mainNamespace+`" xmlns:r="`+relationships+
+	dst, entries = b.appendStored(dst, entries, at, "xl/workbook.xml", xmlHead+`<workbook xmlns="`+mainNamespace+`" xmlns:r="`+relationships+
 		`"><bookViews><workbookView/></bookViews><sheets>`+list.String()+`</sheets></workbook>`)
-	dst, entries = appendStored(dst, entries, at, "xl/_rels/workbook.xml.rels", xmlHead+`<Relationships xmlns="`+packageRels+`">`+
+	dst, entries = b.appendStored(dst, entries, at, "xl/_rels/workbook.xml.rels", xmlHead+`<Relationships xmlns="`+packageRels+`">`+
 		rels.String()+`</Relationships>`)
-	return appendDirectory(dst, entries, at, c.Bounds.orReal())
+	return appendDirectory(dst, entries, at, b)
 }

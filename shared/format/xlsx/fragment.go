@@ -46,9 +46,11 @@ func (s *sheet) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// entry is the sheet's, which is number number of the shard that begins at offset at.
-func (s sheet) entry(shard, number int, at int64) entry {
+// entry is the sheet's, which is number number of the shard that begins at offset at. Only the first shard's writer, at 0,
+// knows where in the file it is; the others allow for the worst.
+func (s sheet) entry(shard, number int, at int64, bounds Bounds) entry {
 	e := sheetEntry(shard, number)
+	e.far = at > 0 || s.Offset >= bounds.Offset
 	e.crc32, e.packed, e.raw, e.offset = s.CRC32, s.Packed, s.Raw, at+s.Offset
 	return e
 }

@@ -38,7 +38,7 @@ func (j *Joiner) Add(_ context.Context, p part.Piece) error {
 	var rows int64
 	for i, s := range f.Done {
 		rows += s.Rows
-		taken.sheets = append(taken.sheets, s.entry(p.Number, i+1, p.Offset))
+		taken.sheets = append(taken.sheets, s.entry(p.Number, i+1, p.Offset, j.config.Bounds.orReal()))
 	}
 	if f.Open != nil || rows != p.Rows || f.At != p.Bytes {
 		return job.Errorf(job.Permanent, "fragment_invalid", "shard %d has %d rows in %d bytes, and worksheets of %d rows that end at byte %d",

@@ -210,7 +210,7 @@ func (r *Reader) peekSheet() (e entry, ok bool, err error) {
 		return entry{}, false, fmt.Errorf("worksheet %d of shard %d follows worksheet %d of shard %d", number, shard, r.number, r.shard)
 	}
 	e = sheetEntry(shard, number)
-	e.offset = r.at()
+	e.offset, e.far = r.at(), binary.LittleEndian.Uint16(head[4:]) == version64
 	if err := expect(r.in, appendLocal(nil, e)); err != nil {
 		return entry{}, false, fmt.Errorf("the header of worksheet %d of shard %d: %w", number, shard, err)
 	}

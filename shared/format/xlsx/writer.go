@@ -28,12 +28,13 @@ import (
 // holds is no one text.
 type Writer struct {
 	encoder *encoder
-	prefix  []byte
-	start   []byte
-	shard   int
-	cut     part.Cut
-	bounds  Bounds
-	width   int
+	// prefix is nil for shards that aren't the file's first.
+	prefix []byte
+	start  []byte
+	shard  int
+	cut    part.Cut
+	bounds Bounds
+	width  int
 
 	part  part.Part
 	state fragment
@@ -173,8 +174,17 @@ func (w *Writer) begin(index int, buf []byte) {
 // beginSheet opens the shard's next worksheet.
 func (w *Writer) beginSheet() {
 	w.state.Open = &sheet{Offset: w.state.At + int64(len(w.part.Data))}
-	w.part.Data = appendLocal(w.part.Data, sheetEntry(w.shard, len(w.state.Done)+1))
+	w.part.Data = appendLocal(w.part.Data, w.entry())
 	w.block.Text = append(w.block.Text, w.start...)
+}
+
+// entry is that of the open worksheet.
+func (w *Writer) entry() entry {
+	at := int64(1)
+	if w.prefix != nil {
+		at = 0
+	}
+	return w.state.Open.entry(w.shard, len(w.state.Done)+1, at, w.bounds)
 }
 
 // endSheet ends the open worksheet. What the fragment holds grows with every one.
@@ -187,7 +197,7 @@ func (w *Writer) endSheet() error {
 	w.packer = nil
 	done := *w.state.Open
 	done.Packed += int64(len(deflate.End))
-	w.part.Data = appendDescriptor(w.part.Data, done.entry(w.shard, 0, 0))
+	w.part.Data = appendDescriptor(w.part.Data, done.entry(w.shard, 0, 0, w.bounds))
 	w.state.Open, w.state.Done = nil, append(w.state.Done, done)
 	text, err := w.state.encode()
 	if err != nil {

@@ -19,6 +19,17 @@ type entry struct {
 	packed int64
 	raw    int64
 	offset int64
+	// far says that only a reader of Zip64 finds the entry, or may find it. Both of its headers say so, because there are
+	// readers that refuse an entry whose headers differ (.NET's System.IO.Packaging).
+	far bool
+}
+
+// needed is the version of the format that a reader of the entry must know.
+func (e entry) needed() uint16 {
+	if e.far {
+		return version64
+	}
+	return version
 }
 
 const (
@@ -51,7 +62,7 @@ func appendLocal(dst []byte, e entry) []byte {
 	}
 	le := binary.LittleEndian
 	dst = le.AppendUint32(dst, localSignature)
-	dst = appendShared(dst, e, version, crc, packed, raw)
+	dst = appendShared(dst, e, e.needed(), crc, packed, raw)
 	return append(dst, e.name...)
 }
 
@@ -77,11 +88,12 @@ func appendDescriptor(dst []byte, e entry) []byte {
 }
 
 // appendStored appends a whole entry that isn't compressed, and takes note of it. at is where dst begins in the file.
-func appendStored(dst []byte, entries []entry, at int64, name, text string) ([]byte, []entry) {
+func (b Bounds) appendStored(dst []byte, entries []entry, at int64, name, text string) ([]byte, []entry) {
 	e := entry{
 		name: name, method: stored, crc32: uint32(checksum.Sum32([]byte(text))),
 		packed: int64(len(text)), raw: int64(len(text)), offset: at + int64(len(dst)),
 	}
+	e.far = e.offset >= b.Offset
 	return append(appendLocal(dst, e), text...), append(entries, e)
 }
 
@@ -91,14 +103,13 @@ func appendDirectory(dst []byte, entries []entry, at int64, bounds Bounds) []byt
 	le := binary.LittleEndian
 	start := at + int64(len(dst))
 	for _, e := range entries {
-		far := e.offset >= bounds.Offset
-		offset, needed := uint32(e.offset), uint16(version)
+		far, offset := e.offset >= bounds.Offset, uint32(e.offset)
 		if far {
-			offset, needed = zip64Offset, version64
+			offset, e.far = zip64Offset, true
 		}
 		dst = le.AppendUint32(dst, centralSignature)
-		dst = le.AppendUint16(dst, needed)
-		dst = appendShared(dst, e, needed, e.crc32, uint32(e.packed), uint32(e.raw))
+		dst = le.AppendUint16(dst, e.needed())
+		dst = appendShared(dst, e, e.needed(), e.crc32, uint32(e.packed), uint32(e.raw))
 		if far {
 			le.PutUint16(dst[len(dst)-2:], extra64Bytes)
 		}
