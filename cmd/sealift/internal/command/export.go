@@ -66,7 +66,11 @@ func (a *app) show(seen client.Seen) error {
 	}
 	e := seen.Export
 	rows := humanize.Comma(e.RowsWritten)
-	if e.RowsEstimated != nil && !e.State.Terminal() {
+	switch {
+	case e.RowsEstimated == nil || e.State.Terminal():
+	case e.RowsWritten > *e.RowsEstimated:
+		rows += ", " + passed
+	default:
 		rows += " of about " + humanize.Comma(*e.RowsEstimated)
 	}
 	shards := "-"

@@ -133,6 +133,31 @@ func TestTheProgressLineIsHonestAndFits(t *testing.T) {
 	}
 }
 
+func TestAnEstimateThatWasPassedIsNotHeldAgainstTheRows(t *testing.T) {
+	t.Parallel()
+	running := func(rows string) string {
+		return export("running", `,"rows_written":`+rows+`,"rows_estimated":65535,"shards":3,"shards_done":1`)
+	}
+	s, ana := withOrders(t)
+	ana.width = 120
+	s.answering(running("65000"), running("65535"), running("65536"), running("559728"), export("cancelled", ""))
+	got := ana.run("export", "watch", nobody)
+	for _, want := range []string{
+		"] running: 99%, 65,000 rows of about 65,535\x1b", "] running: 99%, 65,535 rows of about 65,535, ", "\rrunning: 65,536 rows, more than estimated, ", "\rrunning: 559,728 rows, more than estimated, ",
+	} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("stderr lacks %q: %q", want, got.stderr)
+		}
+	}
+	if _, behind, _ := strings.Cut(got.stderr, "65,536 rows"); !strings.Contains(behind, " rows/s\x1b") || strings.ContainsAny(behind, "%#") || strings.Contains(behind, "65,535") || strings.Contains(behind, "left") {
+		t.Errorf("the estimate goes on being told: %q", behind)
+	}
+	s.answering(running("559728"))
+	if shown := ana.ok("export", "show", nobody); !strings.Contains(shown.stdout, "559,728, more than estimated\n") || strings.Contains(shown.stdout, "65,535") {
+		t.Errorf("show: %s", shown.stdout)
+	}
+}
+
 func TestWhatWasDoneToValuesIsSaid(t *testing.T) {
 	t.Parallel()
 	s, ana := withOrders(t)

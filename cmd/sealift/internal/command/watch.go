@@ -135,6 +135,9 @@ func waiting(w client.Waiting) string {
 // stillAfter is how long nothing may move before that is said instead of a rate that no longer holds.
 const stillAfter = 10 * time.Second
 
+// passed says of a number of rows that the estimate was too low.
+const passed = "more than estimated"
+
 // describe says in one line how far an export is, in forms from the longest to the shortest, and the share that a bar
 // shows, below 0 for none.
 func describe(e client.Export, meter *progress.Meter, now time.Time) (forms []string, share float64) {
@@ -152,7 +155,11 @@ func describe(e client.Export, meter *progress.Meter, now time.Time) (forms []st
 	if e.RowsEstimated == nil || *e.RowsEstimated <= 0 {
 		return shorter([]string{"running: " + rows}, pace), -1
 	}
-	// An estimate may be passed; only the end is the whole.
+	if e.RowsWritten > *e.RowsEstimated {
+		// An estimate that was passed says nothing of what is left.
+		return []string{joined("running: "+rows, passed, pace), joined("running: "+rows, pace), "running: " + rows}, -1
+	}
+	// Only the end is the whole.
 	share = min(float64(e.RowsWritten)/float64(*e.RowsEstimated), 0.99)
 	head := fmt.Sprintf("running: %d%%", int(share*100))
 	whole := rows + " of about " + humanize.Comma(*e.RowsEstimated)
