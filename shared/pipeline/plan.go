@@ -102,7 +102,7 @@ func sameSource(ctx context.Context, from source.Source, query row.Query, planne
 	if err != nil {
 		return err
 	}
-	if planned != "" && identity != planned {
+	if planned != "" && !source.Same(planned, identity) {
 		return source.Replaced()
 	}
 	return nil

@@ -88,6 +88,8 @@ func TestASourceThatWasReplacedFailsTheJob(t *testing.T) {
 	cases := []struct{ name, planned, found, code string }{
 		{"the same table", "a", "a", ""},
 		{"another table of that name", "a", "b", "source_replaced"},
+		{"the same table, of which a new right shows more", "a", "a x=1", ""},
+		{"a table of which a right shows that it is another", "a x=1", "a x=2", "source_replaced"},
 		{"a job planned by a release that did not ask", "", "b", ""},
 	}
 	for _, c := range cases {

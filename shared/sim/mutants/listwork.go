@@ -147,7 +147,7 @@ func sweepMutants() []mutant {
 // fileMutants are mistakes in how pieces become files, and in what is written down about them.
 func fileMutants() []mutant {
 	return []mutant{
-		one("a source that was replaced is read on", plan, `if planned != "" && identity != planned {`, `if planned != "" && identity == "" {`),
+		one("a source that was replaced is read on", plan, `if planned != "" && !source.Same(planned, identity) {`, `if planned != "" && identity == "" {`),
 		one("a source is looked at only before it is read", ahead, `	return sameSource(ctx, a.from, s.query, s.job.SourceIdentity)`, `	return nil`),
 		one("a file is assembled in another file's upload", assemble, `if unit.Upload.Open() && unit.Upload.Key == a.object.Key {`, `if unit.Upload.Open() {`),
 		one("the upload of a second file is not recorded", assemble, `		opened, change = unit.FollowUpload(a.object.Key, id)

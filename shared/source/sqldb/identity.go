@@ -3,11 +3,31 @@ package sqldb
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strconv"
 
 	"sealift/shared/row"
 )
+
+// facts are what the things are that a query reads. Every user who may read them sees all that is fixed; what is told, by what it is
+// about, is seen by users of some rights alone, which may come and go while an export runs.
+type facts struct {
+	fixed []string
+	told  map[string]string
+}
+
+// wordDigits is how much of a digest stands for one of the things told.
+const wordDigits = 16
+
+// identity is the text that source.Same compares.
+func (f facts) identity() string {
+	text := digest(f.fixed)
+	for _, about := range slices.Sorted(maps.Keys(f.told)) {
+		text += " " + digest([]string{about})[:wordDigits] + "=" + digest([]string{f.told[about]})[:wordDigits]
+	}
+	return text
+}
 
 // digest makes facts opaque; their lengths keep neighbours apart.
 func digest(facts []string) string {

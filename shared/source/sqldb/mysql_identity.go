@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,10 +18,14 @@ const relationsMax = 256
 // relation is a table or view by its schema and name.
 type relation struct{ schema, name string }
 
+// String is the same for no two relations.
+func (r relation) String() string { return fmt.Sprintf("%q.%q", r.schema, r.name) }
+
 // Identity implements source.Source. The server's name for itself, the tables' numbers and the columns' places and types
 // are what a table is; a table that is written anew (OPTIMIZE, TRUNCATE, many an ALTER) gets another number and counts as
 // another one. Without the right PROCESS the numbers are hidden and the time of creation stands for them, to the second. A
-// view is its text and what its text names.
+// view is its text and what its text names, which only a user with SHOW VIEW sees; for others it is its definer and its
+// columns alone, and what is below it is whatever it is.
 func (s *mysqlSource) Identity(ctx context.Context, q row.Query) (string, error) {
 	if err := validate(&q); err != nil {
 		return "", err
@@ -29,30 +34,28 @@ func (s *mysqlSource) Identity(ctx context.Context, q row.Query) (string, error)
 	if err := s.prepareQuery(ctx, &q); err != nil {
 		return "", err
 	}
-	var facts []string
+	known := facts{told: map[string]string{}}
 	for _, name := range sourceNames(&q) {
 		c := s.table.column(name)
-		facts = append(facts, fmt.Sprint("column ", name, " ", c.position, " ", c.declared, " ", c.collation))
+		known.fixed = append(known.fixed, fmt.Sprint("column ", name, " ", c.position, " ", c.declared, " ", c.collation))
 	}
 	if err := s.names(ctx, &q, statement{text: "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid')"},
-		func(values map[string]string) { facts = append(facts, "server "+values["value"]) }); err != nil {
+		func(values map[string]string) { known.fixed = append(known.fixed, "server "+values["value"]) }); err != nil {
 		return "", err
 	}
 	first, err := s.resolve(ctx, &q)
 	if err != nil {
 		return "", err
 	}
+	known.fixed = append(known.fixed, "relation "+first.String())
 	todo := []relation{first}
 	for i := 0; i < len(todo) && i < relationsMax; i++ {
-		fact, below, err := s.relationFact(ctx, &q, todo[i])
+		below, err := s.tell(ctx, &q, todo[i], known.told)
 		if err != nil {
 			return "", err
 		}
-		if fact == "" && i == 0 {
+		if len(known.told) == 0 {
 			return "", job.Errorf(job.Transient, codeUnavailable, "table %s was changed while it was examined; try again", q.Table)
-		}
-		if fact != "" {
-			facts = append(facts, fact)
 		}
 		for _, r := range below {
 			if !slices.Contains(todo, r) {
@@ -60,8 +63,7 @@ func (s *mysqlSource) Identity(ctx context.Context, q row.Query) (string, error)
 			}
 		}
 	}
-	slices.Sort(facts)
-	return digest(facts), nil
+	return known.identity(), nil
 }
 
 // resolve is the query's relation with its schema.
@@ -77,31 +79,32 @@ func (s *mysqlSource) resolve(ctx context.Context, q *row.Query) (r relation, er
 	return r, err
 }
 
-// relationFact says what a relation is, "" when there is none, and which relations a view may read.
-func (s *mysqlSource) relationFact(ctx context.Context, q *row.Query, r relation) (fact string, below []relation, err error) {
+// tell adds what the user may see of a relation, nothing when there is none, and lists which relations a view may read.
+func (s *mysqlSource) tell(ctx context.Context, q *row.Query, r relation, told map[string]string) (below []relation, err error) {
 	where := statement{text: " WHERE TABLE_SCHEMA = \x001\x00 AND TABLE_NAME = \x002\x00", args: []arg{textLiteral(r.schema), textLiteral(r.name)}}
-	var kind, created, text string
-	for _, part := range []struct{ from, a, b string }{{"TABLES", "table_type", "create_time"}, {"VIEWS", "view_definition", ""}} {
-		where := where
-		where.text = "SELECT * FROM information_schema." + part.from + where.text
-		if err := s.names(ctx, q, where, func(values map[string]string) {
-			if part.from == "VIEWS" {
-				text = values[part.a]
-			} else {
-				kind, created = values[part.a], values[part.b]
-			}
-		}); err != nil || kind == "" {
-			return "", nil, err
+	seen := map[string]string{}
+	for _, from := range []string{"TABLES", "VIEWS"} {
+		st := statement{text: "SELECT * FROM information_schema." + from + where.text, args: where.args}
+		if err := s.names(ctx, q, st, func(values map[string]string) { maps.Copy(seen, values) }); err != nil || len(seen) == 0 {
+			return nil, err
 		}
 	}
-	if strings.HasSuffix(kind, "VIEW") {
-		return fmt.Sprintf("view %q.%q %s", r.schema, r.name, text), namesIn(text), nil
+	told["kind of "+r.String()] = seen["table_type"]
+	if strings.HasSuffix(seen["table_type"], "VIEW") {
+		told["maker of "+r.String()] = strings.Join([]string{seen["definer"], seen["security_type"], seen["algorithm"]}, " ")
+		if text := seen["view_definition"]; text != "" {
+			told["text of "+r.String()] = text
+			return namesIn(text), nil
+		}
+		return nil, nil
 	}
 	number, err := s.tableNumber(ctx, q, r)
 	if number == "" {
-		number = "created " + created
+		told["creation of "+r.String()] = seen["create_time"]
+	} else {
+		told["number of "+r.String()] = number
 	}
-	return fmt.Sprintf("table %q.%q %s %s", r.schema, r.name, kind, number), nil, err
+	return nil, err
 }
 
 // namesIn lists the pairs of quoted names in a view's text, among which are all relations that it reads.

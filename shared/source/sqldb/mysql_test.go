@@ -44,6 +44,7 @@ func TestMySQL(t *testing.T) {
 		"groups of long keys stay whole":                mysqlSplitGroups,
 		"a long rest hides no error":                    mysqlLongRests,
 		"what takes a name is another thing":            mysqlIdentities,
+		"rights that come make no other thing":          mysqlRightsMeanwhile,
 		"a tenant of one late moment is planned evenly": mysqlSkew,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func (s *postgresSource) Identity(ctx context.Context, q row.Query) (string, err
 		return "", err
 	}
 	names := sourceNames(&q)
-	var facts []string
+	var relations []string
 	found := 0
 	args := []arg{{text: quoteTable(q.Table)}, {text: nameArray(names)}}
 	proof := postgresProof{table: q.Table}
@@ -88,7 +88,7 @@ func (s *postgresSource) Identity(ctx context.Context, q row.Query) (string, err
 			}
 		}
 		if used || name == "" {
-			facts = append(facts, name+" "+string(values[1]))
+			relations = append(relations, name+" "+string(values[1]))
 		}
 		return nil
 	})
@@ -104,13 +104,17 @@ func (s *postgresSource) Identity(ctx context.Context, q row.Query) (string, err
 		return "", job.Errorf(job.Transient, codeUnavailable, "table %s was changed while it was examined; try again", q.Table)
 	}
 	// The catalogue has no order of its own.
-	slices.Sort(facts)
+	slices.Sort(relations)
+	known := facts{fixed: relations, told: map[string]string{}}
 	cluster, err := s.cluster(ctx, &q)
 	if err != nil {
 		return "", err
 	}
+	if cluster != "" {
+		known.told["cluster"] = cluster
+	}
 	s.proof = proof
-	return digest(append(facts, cluster)), nil
+	return known.identity(), nil
 }
 
 // cluster is the server's own identity, "" where the user may not ask for it. It is asked for once a connection.
