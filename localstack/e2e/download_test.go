@@ -10,7 +10,7 @@ import (
 )
 
 func proveDownload(t *testing.T, s *shared) {
-	const name, most = `订单,导出 (Q3).csv`, 4
+	const name, most = `订单,导出 "Q3".csv`, 4
 	s.define(t, definition("few", "lite", map[string]any{"downloads_max": most}))
 	dee := s.user(t, tenant, "dee")
 	id := dee.create(t, whole("few", "csv", "none").with("file_name", name), "download")

@@ -199,7 +199,7 @@ func TestAFileNameNeverSaysWhatTheFileIsNot(t *testing.T) {
 		{`{"type": "csv", "compression": "none"}`, "report.parquet", "report.csv"},
 		{`{"type": "parquet"}`, "report.jsonl.zst", "report.parquet"},
 		{`{"type": "parquet"}`, "v1.2", "v1.2.parquet"},
-		{`{"type": "xlsx"}`, `订单,导出 (Q3).csv`, `订单,导出 (Q3).xlsx`},
+		{`{"type": "xlsx"}`, `订单,导出 "Q3".csv`, `订单,导出 "Q3".xlsx`},
 	} {
 		asked, err := snapshot.Decode([]byte(with(`, "format": ` + c.format + `, "file_name": "` + strings.ReplaceAll(c.asked, `"`, `\"`) + `"`)))
 		if err != nil {

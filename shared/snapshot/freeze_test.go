@@ -249,11 +249,11 @@ func TestAColumnThatIsHiddenIsRefusedInTheWordsOfOneThatDoesNotExist(t *testing.
 
 func TestTheSnapshotReadsBackAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	s, _, err := freeze(t, with(`, "filters": [{"column": "status", "op": "is_null"}], "file_name": "订单,导出 (Q3)"`), alice())
+	s, _, err := freeze(t, with(`, "filters": [{"column": "status", "op": "is_null"}], "file_name": "订单,导出 \"Q3\""`), alice())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.FileName != `订单,导出 (Q3).csv.gz` {
+	if s.FileName != `订单,导出 "Q3".csv.gz` {
 		t.Errorf("file name %q", s.FileName)
 	}
 	again, err := snapshot.Parse(s.Encode())

@@ -30,7 +30,7 @@ func (f *freezer) fileName(s *Snapshot) error {
 	case len(name) > fileNameBytesMax || !utf8.ValidString(name):
 		return refuse("file_name", "/file_name", "/file_name has %d bytes; at most %d of valid UTF-8 are allowed", len(name), fileNameBytesMax)
 	case strings.ContainsFunc(name, notInNames):
-		return refuse("file_name", "/file_name", `/file_name is %q; it can't hold slashes, any of < > : " | ? *, control characters or ones that turn the direction of writing`, name)
+		return refuse("file_name", "/file_name", `/file_name is %q; it can't hold slashes, any of < > : | ? *, control characters or ones that turn the direction of writing`, name)
 	case strings.Trim(name, ". ") == "":
 		return refuse("file_name", "/file_name", "/file_name is %q; it can't be only dots and spaces", name)
 	case strings.Trim(stem, ". ") == "":
@@ -42,11 +42,12 @@ func (f *freezer) fileName(s *Snapshot) error {
 	return nil
 }
 
-// notInNames reports characters that some system can't have in a file's name, or by which a name shows as another.
+// notInNames reports characters that some system can't have in a file's name, or by which a name shows as another. Quotes
+// are fine: where a system can't have them, browsers save "_" in their place, as they do not for the others everywhere.
 func notInNames(c rune) bool {
 	const embeddingFirst, overrideLast, isolateFirst, isolateLast = 0x202A, 0x202E, 0x2066, 0x2069
 	turns := c >= embeddingFirst && c <= overrideLast || c >= isolateFirst && c <= isolateLast
-	return turns || unicode.IsControl(c) || strings.ContainsRune(`/\<>:"|?*`, c)
+	return turns || unicode.IsControl(c) || strings.ContainsRune(`/\<>:|?*`, c)
 }
 
 // isDevice reports whether Windows takes a name for a device, as it does in every folder, case and with every ending

@@ -11,10 +11,10 @@ import (
 
 func TestAFileNameThatAComputerCanNotHaveIsRefused(t *testing.T) {
 	t.Parallel()
-	const signs = `it can't hold slashes, any of < > : " | ? *, control characters or ones that turn the direction of writing`
+	const signs = `it can't hold slashes, any of < > : | ? *, control characters or ones that turn the direction of writing`
 	cases := map[string][]string{
 		signs: {
-			"../orders", `a\b`, "a<b", "a>b", "C:orders", "orders.csv:stream", `orders "Q3"`, "a|b", "orders?", "*.csv", "a\r\nb", "a\x00b", "a\x7fb", "a\u0085b",
+			"../orders", `a\b`, "a<b", "a>b", "C:orders", "orders.csv:stream", "a|b", "orders?", "*.csv", "a\r\nb", "a\x00b", "a\x7fb", "a\u0085b",
 			"orders\u202evsc.exe", "\u202aa", "a\u202b", "a\u202c", "a\u202d", "a\u2066b", "a\u2067b", "a\u2068b", "a\u2069b",
 		},
 		"Windows keeps what is before its first dot for a device, so give another name, as in \"orders-": {
