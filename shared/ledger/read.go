@@ -74,24 +74,34 @@ func (l *Ledger) Rows(ctx context.Context, span pipeline.Span) ([]job.Fields, er
 	return l.fields(ctx, "read rows", q, span.Limit)
 }
 
-// Due reads up to limit keys of rows of one bucket that are due at or before the time, earliest first.
-func (l *Ledger) Due(ctx context.Context, bucket string, at time.Time, limit int) ([]job.RowKey, error) {
-	q := newQuery(l.table, job.FieldDueBucket, bucket)
+// Due reads up to span.Limit rows of one bucket that are due at or before span.At, earliest first.
+func (l *Ledger) Due(ctx context.Context, span pipeline.DueSpan) ([]pipeline.DueRow, error) {
+	if span.After.DueAt.After(span.At) {
+		// The service refuses to begin outside of what is asked for, and there is nothing.
+		return nil, nil
+	}
+	q := newQuery(l.table, job.FieldDueBucket, span.Bucket)
 	q.input.IndexName = aws.String(indexDue)
 	q.and(job.FieldDueAt, " <= :at")
-	q.values[":at"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
-	var keys []job.RowKey
-	err := l.query(ctx, "read due rows", q, limit, func(items []map[string]types.AttributeValue) error {
+	q.values[":at"] = millis(span.At)
+	if span.After != (pipeline.DueRow{}) {
+		start := encodeKey(span.After.Key)
+		start[job.FieldDueBucket], start[job.FieldDueAt] = text(span.Bucket), millis(span.After.DueAt)
+		q.input.ExclusiveStartKey = start
+	}
+	var rows []pipeline.DueRow
+	err := l.query(ctx, "read due rows", q, span.Limit, func(items []map[string]types.AttributeValue) error {
 		for _, item := range items {
 			key, ok := decodeKey(item)
-			if !ok {
-				return job.Errorf(job.Permanent, codeInvalid, "index %s gave a row without the table's key; deploy template.yaml", indexDue)
+			due, timed := decodeFields(item)[job.FieldDueAt].(int64)
+			if !ok || !timed {
+				return job.Errorf(job.Permanent, codeInvalid, "index %s gave a row without the table's key or its own; deploy template.yaml", indexDue)
 			}
-			keys = append(keys, key)
+			rows = append(rows, pipeline.DueRow{Key: key, DueAt: time.UnixMilli(due).UTC()})
 		}
 		return nil
 	})
-	return keys, err
+	return rows, err
 }
 
 // Recent reads up to limit of a tenant's job rows, newest first, that are older than the created key before.
@@ -170,6 +180,10 @@ func (l *Ledger) query(
 		input.ExclusiveStartKey = out.LastEvaluatedKey
 	}
 	return nil
+}
+
+func millis(at time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
 }
 
 func text(value string) types.AttributeValue { return &types.AttributeValueMemberS{Value: value} }

@@ -11,94 +11,99 @@ import (
 
 // orphans looks at one page of stored objects and of unfinished uploads below every root, from where the last sweep
 // stopped, and removes those that belong to nothing. It never touches a bound artifact, anything of a job that is still
-// going or not yet cleaned, anything younger than the safe age, or a key that is not Sealift's.
-func (s Sweeper) orphans(ctx context.Context, report *Report) error {
-	for _, root := range s.Keys.Roots() {
-		if nearlyOver(ctx) {
-			report.Unreached = append(report.Unreached, root)
-			continue
-		}
-		if err := s.scan(ctx, "objects:"+root, report, func(position string) (string, bool, error) {
-			return s.orphanObjects(ctx, root, position, report)
-		}); err != nil {
-			return err
-		}
-		if err := s.scan(ctx, "uploads:"+root, report, func(position string) (string, bool, error) {
-			return s.orphanUploads(ctx, root, position, report)
-		}); err != nil {
-			return err
-		}
+// going or not yet cleaned, anything younger than the safe age, or a key that is not Sealift's. One that can't be removed
+// is passed over until the scan comes by again.
+func (s Sweeper) orphans(ctx context.Context, round *round) {
+	roots := s.Keys.Roots()
+	for n, root := range roots {
+		scans := 2 * (len(roots) - n)
+		s.scan(ctx, "object", root, share(ctx, 100/scans), round, s.objects)
+		s.scan(ctx, "upload", root, share(ctx, 100/(scans-1)), round, s.uploads)
 	}
-	return nil
+}
+
+// stored is a thing that a scan comes by: what it is called, the position right behind it, and what is done about it.
+type stored struct {
+	name, position string
+	look           func() (class string, err error)
 }
 
 // scan runs one page from the remembered position and remembers the next: the beginning again after the last page.
-func (s Sweeper) scan(ctx context.Context, name string, report *Report, page func(position string) (next string, more bool, err error)) error {
-	fields, err := s.Ledger.Row(ctx, job.SweepKey(name))
-	if err != nil {
-		return err
+func (s Sweeper) scan(
+	ctx context.Context, kind, root string, until time.Time, round *round, page func(ctx context.Context, root, position string) ([]stored, error),
+) {
+	name := kind + "s:" + root
+	if past(ctx, until) {
+		round.unreached(name)
+		return
 	}
+	fields, err := s.Ledger.Row(ctx, job.SweepKey(name))
 	was := job.SweepPosition(fields)
-	next, more, err := page(was)
+	var things []stored
+	if err == nil {
+		things, err = page(ctx, root, was)
+	}
 	if err != nil {
-		return err
+		round.met(name, err, 1)
+		round.unreached(name)
+		return
+	}
+	next, more := was, len(things) == limits.OrphanPage
+	round.streak = 0
+	for _, thing := range things {
+		if past(ctx, until) || round.pushing() {
+			more = true
+			break
+		}
+		class, err := thing.look()
+		if err != nil {
+			class = "failed"
+		}
+		round.report.Stored[kind+"_"+class]++
+		round.met(thing.name, err, 1)
+		next = thing.position
 	}
 	if more {
-		report.Unreached = append(report.Unreached, name+" after "+next)
+		round.unreached(name + " after " + next)
 	} else {
 		next = ""
 	}
-	if next == was {
-		return nil
+	if next != was {
+		round.met("position of "+name, ignoreFenced(s.Ledger.Apply(ctx, job.SaveSweep(name, was, next))), 1)
 	}
-	return ignoreFenced(s.Ledger.Apply(ctx, job.SaveSweep(name, was, next)))
 }
 
-func (s Sweeper) orphanObjects(ctx context.Context, root, position string, report *Report) (string, bool, error) {
+func (s Sweeper) objects(ctx context.Context, root, position string) (things []stored, err error) {
 	objects, err := s.Store.Objects(ctx, root, position, limits.OrphanPage)
-	if err != nil {
-		return "", false, err
-	}
 	for _, object := range objects {
-		class, err := s.classify(ctx, object.Key, object.Modified)
-		if err != nil {
-			return "", false, err
-		}
-		report.Stored["object_"+class]++
-		if class == classOrphan {
-			if err := s.Store.Delete(ctx, object.Key, object.ETag); err != nil {
-				return "", false, err
+		things = append(things, stored{name: object.Key, position: object.Key, look: func() (string, error) {
+			class, err := s.classify(ctx, object.Key, object.Modified)
+			if err != nil || class != classOrphan {
+				return class, err
 			}
-		}
-		position = object.Key
+			return class, s.Store.Delete(ctx, object.Key, object.ETag)
+		}})
 	}
-	return position, len(objects) == limits.OrphanPage, nil
+	return things, err
 }
 
-func (s Sweeper) orphanUploads(ctx context.Context, root, position string, report *Report) (string, bool, error) {
+func (s Sweeper) uploads(ctx context.Context, root, position string) (things []stored, err error) {
 	key, id, _ := strings.Cut(position, "\x00")
 	uploads, err := s.Store.Uploads(ctx, root, StoredUpload{Key: key, ID: id}, limits.OrphanPage)
-	if err != nil {
-		return "", false, err
-	}
 	for _, upload := range uploads {
-		class, err := s.classify(ctx, upload.Key, upload.Started)
-		if err != nil {
-			return "", false, err
-		}
-		if class == classBound {
-			// An upload is never what is bound, even when an object of its key is.
-			class = classOrphan
-		}
-		report.Stored["upload_"+class]++
-		if class == classOrphan {
-			if err := s.Store.AbortUpload(ctx, upload.Key, upload.ID); err != nil {
-				return "", false, err
+		things = append(things, stored{name: upload.Key, position: upload.Key + "\x00" + upload.ID, look: func() (string, error) {
+			class, err := s.classify(ctx, upload.Key, upload.Started)
+			if class == classBound {
+				// An upload is never what is bound, even when an object of its key is.
+				class = classOrphan
 			}
-		}
-		position = upload.Key + "\x00" + upload.ID
+			if err != nil || class != classOrphan {
+				return class, err
+			}
+			return class, s.Store.AbortUpload(ctx, upload.Key, upload.ID)
+		}})
 	}
-	return position, len(uploads) == limits.OrphanPage, nil
+	return things, err
 }
 
 // The classes of stored things; every one falls into exactly one.

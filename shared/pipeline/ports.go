@@ -20,9 +20,9 @@ type Ledger interface {
 	Row(ctx context.Context, key job.RowKey, only ...string) (job.Fields, error)
 	// Rows reads up to span.Limit rows of one partition in the order of their sort keys.
 	Rows(ctx context.Context, span Span) ([]job.Fields, error)
-	// Due reads up to limit keys of rows of one bucket that are due at or before the time, earliest first. It may lag
-	// behind writes by moments.
-	Due(ctx context.Context, bucket string, at time.Time, limit int) ([]job.RowKey, error)
+	// Due reads up to span.Limit rows of one bucket that are due at or before a time, earliest first. It may lag behind
+	// writes by moments.
+	Due(ctx context.Context, span DueSpan) ([]DueRow, error)
 	// Recent reads up to limit of a tenant's job rows, newest first, that are older than the created key before
 	// (empty: from the newest). It may lag behind writes by moments.
 	Recent(ctx context.Context, tenantKey, before string, limit int) ([]job.Fields, error)
@@ -37,6 +37,21 @@ type Span struct {
 	To    string
 	After string
 	Limit int
+}
+
+// DueSpan is a run of the due rows of one bucket: those due at or before At, after After (exclusive) when it is set, which
+// need not be there any more.
+type DueSpan struct {
+	Bucket string
+	At     time.Time
+	After  DueRow
+	Limit  int
+}
+
+// DueRow is a row as the due index shows it.
+type DueRow struct {
+	Key   job.RowKey
+	DueAt time.Time
 }
 
 // Queue wakes functions. A send that was answered is delivered at least once, not before the delay is over.

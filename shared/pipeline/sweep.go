@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"errors"
+	"strconv"
 	"time"
 
 	"sealift/shared/audit"
@@ -19,74 +19,95 @@ type Sweeper struct {
 	OrphanAge time.Duration
 }
 
-// Report says what a sweep saw and did, by class; Unreached names what it did not get to, which the next one does.
+// Report says what a sweep saw and did, by class; Unreached names what it did not get to, which a later one does.
 type Report struct {
 	Due       map[string]int `json:"due"`
 	Stored    map[string]int `json:"stored"`
 	Unreached []string       `json:"unreached,omitempty"`
 }
 
-// Sweep does one round. Rows that fail don't keep it from the others; their errors come joined, and the rows stay due.
-func (s Sweeper) Sweep(ctx context.Context) (Report, error) {
-	report := Report{Due: map[string]int{}, Stored: map[string]int{}}
-	// The ledger's clock is known after the first response.
-	if _, err := s.Ledger.Row(ctx, job.SweepKey("clock")); err != nil {
-		return report, err
-	}
-	var failures []error
-	for n := range limits.DueBuckets {
-		bucket := job.DueBucketName(n)
-		if ctx.Err() != nil || nearlyOver(ctx) {
-			report.Unreached = append(report.Unreached, bucket)
-			continue
-		}
-		keys, err := s.Ledger.Due(ctx, bucket, s.Ledger.Now(), limits.DuePage)
-		if err != nil {
-			failures = append(failures, err)
-			continue
-		}
-		if len(keys) == limits.DuePage {
-			report.Unreached = append(report.Unreached, bucket+" after the first page")
-		}
-		for _, key := range keys {
-			class, err := s.visit(ctx, key)
-			if err != nil {
-				class = "failed"
-				failures = append(failures, err)
-			}
-			report.Due[class]++
-		}
-	}
-	if err := s.orphans(ctx, &report); err != nil {
-		failures = append(failures, err)
-	}
-	return report, errors.Join(failures...)
+// round is a sweep under way.
+type round struct {
+	troubles
+
+	report Report
 }
 
-func nearlyOver(ctx context.Context) bool {
+func (r *round) unreached(what string) { r.report.Unreached = append(r.report.Unreached, what) }
+
+// due notes what became of due rows of one job.
+func (r *round) due(class string, key job.RowKey, err error, rows int) {
+	r.report.Due[class] += rows
+	r.met(key.PK+" "+key.SK, err, rows)
+}
+
+// unvisited notes the rows whose turn did not come.
+func (r *round) unvisited(waiting []line) {
+	rows, jobs := 0, "1 job"
+	for _, l := range waiting {
+		rows += len(l.keys)
+	}
+	if len(waiting) > 1 {
+		jobs = strconv.Itoa(len(waiting)) + " jobs"
+	}
+	r.unreached(strconv.Itoa(rows) + " due rows of " + jobs)
+}
+
+// Sweep does one round: it wakes what is due, runs the clean-ups that are, and looks at some of what is stored, each
+// within its share of the time. What fails keeps it from nothing else; it is told in the error, counted and with
+// examples, and stays for the next round.
+func (s Sweeper) Sweep(ctx context.Context) (Report, error) {
+	round := &round{report: Report{Due: map[string]int{}, Stored: map[string]int{}}}
+	until := share(ctx, limits.WakePercent)
+	// The ledger's clock is known after this response.
+	fields, err := s.Ledger.Row(ctx, job.SweepKey(scanDue))
+	if err != nil {
+		return round.report, err
+	}
+	was := job.SweepPosition(fields)
+	rows, next := s.dueRows(ctx, was, until, round)
+	if next != was {
+		// Saved before any row is visited, so that one that ends the process is not the first to be met again.
+		round.met("position of due rows", ignoreFenced(s.Ledger.Apply(ctx, job.SaveSweep(scanDue, was, next))), 1)
+	}
+	waiting, cleanUps := lines(rows)
+	s.takeTurns(ctx, waiting, until, round)
+	s.cleanUps(ctx, cleanUps, round)
+	s.orphans(ctx, round)
+	return round.report, round.err()
+}
+
+// share is when so much of what is left of the function's time, but for what it needs to end, is over; zero is never.
+func share(ctx context.Context, percent int) time.Time {
 	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) < limits.SettleTime
+	if !ok {
+		return time.Time{}
+	}
+	left := max(time.Until(deadline)-limits.SettleTime, 0)
+	return time.Now().Add(left * time.Duration(percent) / 100)
+}
+
+// past reports whether a share of the function's time is over, or the function's time is.
+func past(ctx context.Context, until time.Time) bool {
+	return ctx.Err() != nil || (!until.IsZero() && !time.Now().Before(until))
+}
+
+// turnOf is how long the next of so many may take, 0 for as long as it likes; enough is false when there is no time left to
+// get anywhere.
+func turnOf(until time.Time, of int) (turn time.Duration, enough bool) {
+	if until.IsZero() {
+		return 0, true
+	}
+	left := time.Until(until)
+	return min(left, max(left/time.Duration(of), limits.CleanTurn)), left >= limits.CleanTurn/2
 }
 
 // visit does what one due row needs and says which class it fell into.
-func (s Sweeper) visit(ctx context.Context, key job.RowKey) (class string, err error) {
-	jobID, unitID, ok := job.ParseRowKey(key)
-	if !ok {
-		return "foreign", nil
-	}
-	j, err := readJob(ctx, s.Ledger, jobID)
-	if err != nil {
-		return "", err
-	}
+func (s Sweeper) visit(ctx context.Context, j job.Job, unitID string) (class string, err error) {
 	if unitID == "" {
-		class, err = s.visitJob(ctx, j)
-	} else {
-		class, err = s.visitUnit(ctx, j, unitID)
+		return s.visitJob(ctx, j)
 	}
-	if job.KindOf(err) == job.Fenced {
-		return "moved", nil // somebody was faster, which is as good
-	}
-	return class, err
+	return s.visitUnit(ctx, j, unitID)
 }
 
 func (s Sweeper) visitJob(ctx context.Context, j job.Job) (string, error) {

@@ -23,7 +23,12 @@ type table struct {
 
 func claimed(t *testing.T) table {
 	t.Helper()
-	world := sim.New(sim.Options{})
+	return claimedIn(t, sim.Options{})
+}
+
+func claimedIn(t *testing.T, options sim.Options) table {
+	t.Helper()
+	world := sim.New(options)
 	worker := pipeline.Worker{Ledger: world.Ledger, Queue: world.Queue, Log: slog.New(slog.DiscardHandler),
 		NewOwner: func() string { return "sweeper" }, Jitter: func(time.Duration) time.Duration { return 0 }}
 	w := table{World: world, t: t, sweeper: pipeline.Sweeper{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sealift/shared/job"
+	"sealift/shared/pipeline"
 )
 
 // index is the due index, which may lag behind the rows. There are few entries, so they are in no order.
@@ -74,31 +75,34 @@ func (l *Ledger) LagIndex(by time.Duration) {
 	l.state.index.lag, l.state.index.shown = by, slices.Clone(l.state.index.alarms)
 }
 
-// Due reads up to limit keys of rows of one bucket that are due at or before the time, earliest first.
-func (l *Ledger) Due(ctx context.Context, bucket string, at time.Time, limit int) ([]job.RowKey, error) {
-	var keys []job.RowKey
-	err := l.read(ctx, "Due", "", bucket, func() error {
-		keys = due(l.state.index.show(l.world.Clock.Now()), bucket, at, limit)
-		return checkLimit("read due rows", limit)
+// Due reads up to span.Limit rows of one bucket that are due at or before span.At, earliest first.
+func (l *Ledger) Due(ctx context.Context, span pipeline.DueSpan) ([]pipeline.DueRow, error) {
+	var rows []pipeline.DueRow
+	err := l.read(ctx, "Due", "", span.Bucket, func() error {
+		rows = due(l.state.index.show(l.world.Clock.Now()), span)
+		return checkLimit("read due rows", span.Limit)
 	})
-	return or(keys, err)
+	return or(rows, err)
 }
 
-func due(alarms []alarm, bucket string, at time.Time, limit int) []job.RowKey {
+func due(alarms []alarm, span pipeline.DueSpan) []pipeline.DueRow {
+	after := alarm{key: span.After.Key, millis: span.After.DueAt.UnixMilli()}
 	var found []alarm
 	for _, a := range alarms {
-		if a.bucket == bucket && a.millis <= at.UnixMilli() {
+		if a.bucket == span.Bucket && a.millis <= span.At.UnixMilli() && (span.After == pipeline.DueRow{} || order(a, after) > 0) {
 			found = append(found, a)
 		}
 	}
-	slices.SortFunc(found, func(a, b alarm) int {
-		return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK))
-	})
-	keys := make([]job.RowKey, 0, min(max(limit, 0), len(found)))
-	for _, a := range found[:cap(keys)] {
-		keys = append(keys, a.key)
+	slices.SortFunc(found, order)
+	rows := make([]pipeline.DueRow, 0, min(max(span.Limit, 0), len(found)))
+	for _, a := range found[:cap(rows)] {
+		rows = append(rows, pipeline.DueRow{Key: a.key, DueAt: time.UnixMilli(a.millis).UTC()})
 	}
-	return keys
+	return rows
+}
+
+func order(a, b alarm) int {
+	return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK))
 }
 
 // NextDue is the earliest time at which a row is due; ok is false when none is. It is no call of the port.

@@ -85,7 +85,7 @@ func TestAReadWhoseAnswerIsLostIsTransient(t *testing.T) {
 	world := sim.New(sim.Options{Faults: func(sim.Call) sim.Fault { return sim.LoseAnswer() }})
 	_, row := world.Ledger.Row(ctx, job.QuotaKey("a"))
 	_, rows := world.Ledger.Rows(ctx, pipeline.Span{PK: "p", Limit: 1})
-	_, due := world.Ledger.Due(ctx, job.DueBucketName(0), time.Now(), 1)
+	_, due := world.Ledger.Due(ctx, pipeline.DueSpan{Bucket: job.DueBucketName(0), At: time.Now(), Limit: 1})
 	_, recent := world.Ledger.Recent(ctx, "t", "", 1)
 	_, _, stat := world.Store.Stat(ctx, "k")
 	_, objects := world.Store.Objects(ctx, "", "", 1)
@@ -277,11 +277,11 @@ func TestAnIndexThatLagsShowsRowsAsTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	due := func() int {
-		keys, err := world.Ledger.Due(ctx, job.DueBucket(key), world.Clock.Now().AddDate(1, 0, 0), 100)
+		rows, err := world.Ledger.Due(ctx, pipeline.DueSpan{Bucket: job.DueBucket(key), At: world.Clock.Now().AddDate(1, 0, 0), Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(keys)
+		return len(rows)
 	}
 	if _, truth := world.Ledger.NextDue(); due() != 0 || !truth {
 		t.Error("an index that lags shows a row at once, or nothing is due")

@@ -45,6 +45,7 @@ func Ledger(t *testing.T, newLedger func(t *testing.T) pipeline.Ledger) {
 		{"rows come in order within their span", rowsInSpan},
 		{"rows larger than a page of the service come whole", rowsBeyondPage},
 		{"due rows come earliest first, up to the time and the limit", dueInOrder},
+		{"due rows come page by page, each once, also behind one that has moved", duePages},
 		{"recent jobs come newest first, page by page, of one tenant", recentInOrder},
 		{"a caller that has gone gets Cancelled", cancelledCaller},
 		{"a read of no rows is refused", noLimit},
@@ -278,7 +279,7 @@ func cancelledCaller(s *story) {
 
 func noLimit(s *story) {
 	_, rows := s.ledger.Rows(s.ctx, pipeline.Span{PK: "JOB#x", From: "A", To: "B"})
-	_, due := s.ledger.Due(s.ctx, job.DueBucketName(0), s.now, 0)
+	_, due := s.ledger.Due(s.ctx, pipeline.DueSpan{Bucket: job.DueBucketName(0), At: s.now})
 	_, recent := s.ledger.Recent(s.ctx, job.TenantKey(s.tenant), "", 0)
 	for _, err := range []error{rows, due, recent} {
 		if job.KindOf(err) != job.Permanent || !strings.Contains(err.Error(), "at least one row") {

@@ -118,7 +118,7 @@ func sweepMutants() []mutant {
 			return err
 		}
 `, ``),
-		one("the clean-up doesn't fence workers", clean, `		return c.Ledger.Apply(ctx, unit.Retire())`, `		return nil`),
+		one("the clean-up doesn't fence workers", clean, `		if err := c.Ledger.Apply(ctx, unit.Retire()); err != nil {`, `		if err := error(nil); err != nil {`),
 		one("an orphan's age doesn't count", orphan, `if s.Ledger.Now().Sub(since) < s.OrphanAge {`, `if false {`).
 			because("a job's own clean-up comes first, and only what nobody lists is left to the orphan sweep"),
 		one("objects of living jobs are orphans", orphan, `	case !j.State.Terminal():
@@ -127,12 +127,8 @@ func sweepMutants() []mutant {
 		one("delivered objects are orphans", orphan, `		return classBound, nil
 	case`, `		return s.byAge(since), nil
 	case`),
-		one("uploads are never orphans", orphan, `		if class == classOrphan {
-			if err := s.Store.AbortUpload`, `		if false {
-			if err := s.Store.AbortUpload`),
-		one("objects are never orphans", orphan, `		if class == classOrphan {
-			if err := s.Store.Delete`, `		if false {
-			if err := s.Store.Delete`),
+		one("uploads are never orphans", orphan, `return class, s.Store.AbortUpload(ctx, upload.Key, upload.ID)`, `return class, nil`),
+		one("objects are never orphans", orphan, `return class, s.Store.Delete(ctx, object.Key, object.ETag)`, `return class, nil`),
 		one("the sweeper doesn't wake units", sweep, `return "woken", s.wake(ctx, unit, 0)`, `return "woken", nil`),
 		one("the sweeper doesn't wake jobs", sweep, `		return "woken", s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)`, `		return "woken", nil`).
 			because("the plan's own row is due as well and wakes it"),
