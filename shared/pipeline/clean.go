@@ -27,7 +27,7 @@ func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {
 	if !j.State.Terminal() {
 		return job.Errorf(job.Permanent, "clean_early", "the job is %s; only a job that has ended is cleaned", j.State)
 	}
-	quiet, err := c.retire(ctx, j)
+	quiet, err := c.retire(ctx, j, held)
 	if err != nil {
 		return err
 	}
@@ -45,6 +45,9 @@ func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {
 			return err
 		}
 	}
+	if err := removed.err(); err != nil {
+		return err
+	}
 	return c.Ledger.Apply(ctx, j.Cleaned(held.Unit(), map[string]string{
 		"scope":   string(held.Unit().Scope),
 		"objects": strconv.Itoa(removed.objectCount),
@@ -53,7 +56,7 @@ func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {
 }
 
 // retire fences every unit that is not over and returns when the last lease among them ends.
-func (c Cleaner) retire(ctx context.Context, j job.Job) (quiet time.Time, err error) {
+func (c Cleaner) retire(ctx context.Context, j job.Job, held *Held) (quiet time.Time, err error) {
 	from, to := job.UnitSpan()
 	err = eachUnit(ctx, c.Ledger, j.ID, from, to, func(unit job.Unit) error {
 		if unit.ID == job.CleanID {
@@ -66,7 +69,11 @@ func (c Cleaner) retire(ctx context.Context, j job.Job) (quiet time.Time, err er
 			return nil
 		}
 		// Refused means that it moved in this moment: the retry of this clean-up looks again.
-		return c.Ledger.Apply(ctx, unit.Retire())
+		if err := c.Ledger.Apply(ctx, unit.Retire()); err != nil {
+			return err
+		}
+		held.Advance()
+		return nil
 	})
 	if job.KindOf(err) == job.Fenced {
 		err = job.Errorf(job.Transient, "unit_moved", "a unit moved while it was retired: %w", err)
@@ -84,9 +91,15 @@ func (c Cleaner) kept(j job.Job, scope job.CleanScope) func(key string) bool {
 	}
 }
 
+// codeChanged is the store's code for a version that is not the one named.
+const codeChanged = "object_changed"
+
 // removal deletes below prefixes and counts. It deletes the version that it has seen: the one that was bound, for what was,
-// and for everything else the one that the listing shows. Keys are never reused, so another version is a stop.
+// and for everything else the one that the listing shows. Keys are never reused, so another version is a stop. What can't
+// be removed for another reason keeps nothing else from it.
 type removal struct {
+	troubles
+
 	store       Store
 	advance     func()
 	keep        func(key string) bool
@@ -100,15 +113,18 @@ func (r *removal) uploads(ctx context.Context, prefix string) error {
 	for {
 		page, err := r.store.Uploads(ctx, prefix, after, limits.CleanPage)
 		if err != nil {
-			return err
+			return r.tried(ctx, "uploads of "+prefix, err)
 		}
 		for _, upload := range page {
-			if err := r.store.AbortUpload(ctx, upload.Key, upload.ID); err != nil {
-				return err
-			}
-			r.uploadCount++
-			r.advance()
 			after = upload
+			err := r.store.AbortUpload(ctx, upload.Key, upload.ID)
+			if stop := r.tried(ctx, upload.Key, err); stop != nil {
+				return stop
+			}
+			if err == nil {
+				r.uploadCount++
+				r.advance()
+			}
 		}
 		if len(page) < limits.CleanPage {
 			return nil
@@ -121,7 +137,7 @@ func (r *removal) objects(ctx context.Context, prefix string) error {
 	for {
 		page, err := r.store.Objects(ctx, prefix, after, limits.CleanPage)
 		if err != nil {
-			return err
+			return r.tried(ctx, "objects of "+prefix, err)
 		}
 		for _, object := range page {
 			after = object.Key
@@ -132,14 +148,27 @@ func (r *removal) objects(ctx context.Context, prefix string) error {
 			if object.Key == r.bound.Key {
 				etag = r.bound.ETag
 			}
-			if err := r.store.Delete(ctx, object.Key, etag); err != nil {
-				return err
+			err := r.store.Delete(ctx, object.Key, etag)
+			if stop := r.tried(ctx, object.Key, err); stop != nil {
+				return stop
 			}
-			r.objectCount++
-			r.advance()
+			if err == nil {
+				r.objectCount++
+				r.advance()
+			}
 		}
 		if len(page) < limits.CleanPage {
 			return nil
 		}
 	}
+}
+
+// tried notes how a call went, and returns why that ends the attempt, if it does: there is no time left, the store does not
+// answer, or somebody else has written what was to be removed.
+func (r *removal) tried(ctx context.Context, what string, err error) error {
+	r.met(what, err, 1)
+	if err != nil && (ctx.Err() != nil || r.pushing() || job.CodeOf(err) == codeChanged) {
+		return err
+	}
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sealift/shared/artifact"
 	"sealift/shared/job"
 	"sealift/shared/limits"
@@ -67,6 +69,72 @@ func TestACleanUpDeletesOnlyWhatItHasSeen(t *testing.T) {
 			calm.sweepUntilClean()
 			if _, ok, err := calm.Store.Stat(t.Context(), of(calm.job)); ok || err != nil || calm.unit(job.CleanID).State != job.UnitDone {
 				t.Errorf("left alone: there is %t, %v, and the clean-up is %s", ok, err, calm.unit(job.CleanID).State)
+			}
+		})
+	}
+}
+
+// TestOneThingInTroubleKeepsNoOtherFromACleanUp has one object or upload of a job that has ended be in trouble for good. All
+// others of it are removed at the first attempt, and a person is shown what the trouble is.
+func TestOneThingInTroubleKeepsNoOtherFromACleanUp(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, method string
+		fault        sim.Fault
+		// first is what is left after one attempt, code how the clean-up ends: none when it is done.
+		first map[string]int
+		code  string
+	}{
+		{"an object that can't be deleted", "Delete", sim.Refuse(job.Permanent), map[string]int{"staging": 1}, "store_refused"},
+		{"an object that the store is always too busy for", "Delete", sim.Throttle(), map[string]int{"staging": 1}, "store_busy"},
+		{"an object whose deletion gets lost", "Delete", sim.Refuse(job.Unknown), map[string]int{"staging": 1}, "store_unknown"},
+		{"an object whose deletion is never answered", "Delete", sim.LoseAnswer(), map[string]int{}, ""},
+		{"an upload that can't be ended", "AbortUpload", sim.Refuse(job.Permanent), map[string]int{"upload of staging": 1}, "store_refused"},
+		{"an upload whose end is never answered", "AbortUpload", sim.LoseAnswer(), map[string]int{}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			keys := artifact.Keys{}
+			var poison string
+			w := claimedIn(t, sim.Options{Faults: func(call sim.Call) sim.Fault {
+				if call.Method == c.method && call.Subject == poison {
+					return c.fault
+				}
+				return sim.Fault{}
+			}})
+			poison = keys.Staging("acme", w.job.ID, job.ShardID(1), 1)
+			if c.method == "AbortUpload" {
+				poison = keys.Staging("acme", w.job.ID, job.ShardID(7), 1)
+			}
+			for n := 1; n <= 3; n++ {
+				w.put(keys.Staging("acme", w.job.ID, job.ShardID(n), 1), []byte("x"))
+				if _, err := w.Store.CreateUpload(t.Context(), pipeline.NewObject{Key: keys.Staging("acme", w.job.ID, job.ShardID(n+6), 1)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.put(keys.Artifact("acme", w.job.ID, 1, "0123456789abcdef0123456789abcdef", "a.csv"), []byte("x"))
+			w.cancel()
+			for n := 0; len(w.unit(job.CleanID).History) == 0 || w.unit(job.CleanID).State == job.UnitWaiting && w.unit(job.CleanID).Faults == 0; n++ {
+				if n == 3 {
+					t.Fatalf("no attempt after %d sweeps", n)
+				}
+				w.Clock.Advance(limits.Lease + time.Minute)
+				w.sweep()
+			}
+			if diff := cmp.Diff(c.first, w.stored()); diff != "" {
+				t.Errorf("after one attempt there is (-want +got):\n%s", diff)
+			}
+			if !w.unit(job.CleanID).State.Over() {
+				w.sweepUntilClean()
+			}
+			clean := w.unit(job.CleanID)
+			last := clean.History[len(clean.History)-1]
+			want := job.UnitDone
+			if c.code != "" {
+				want = job.UnitFailed
+			}
+			if clean.State != want || last.Code != c.code {
+				t.Errorf("the clean-up is %s with %+v, want %s with %q", clean.State, last, want, c.code)
 			}
 		})
 	}
