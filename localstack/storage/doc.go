@@ -40,6 +40,8 @@
 //   - An ETag is made of the checksum ("CRC64NVME-…") and never an MD5, as on AWS
 //     where a bucket encrypts with a key of KMS. Whoever takes it for an MD5 finds
 //     out here.
+//   - A part of an object that was put together from hundreds of parts can't be
+//     asked for by its number (attributes.go).
 //   - A part that is a link is dated by its source in ListParts.
 //   - An object copied onto itself keeps its checksum's algorithm; a copy that asks
 //     for another is refused.

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/versity/versitygw/backend"
-	"github.com/versity/versitygw/backend/meta"
 	"github.com/versity/versitygw/s3response"
 )
 
@@ -30,7 +29,7 @@ const (
 // copying the bytes either does the same or tells what is wrong.
 func (s *store) linkSource(in *s3.UploadPartCopyInput) (part s3response.CopyPartResult, ok bool) {
 	// Attributes beside the files would not come with a link.
-	if _, ok := s.keeper.(meta.XattrMeta); !ok {
+	if _, ok := s.keeper.(attributes); !ok {
 		return part, false
 	}
 	bucket, key, version, err := backend.ParseCopySource(aws.ToString(in.CopySource))

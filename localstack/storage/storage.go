@@ -121,7 +121,7 @@ func metadata(dir, root string) (meta.MetadataStorer, posix.PosixOpts, error) {
 	// A folder that once kept attributes beside the files goes on doing so:
 	// its objects have none of their own.
 	if _, err := os.Stat(sideCar); errors.Is(err, os.ErrNotExist) && hasAttributes(root) {
-		return meta.XattrMeta{}, opt, nil
+		return attributes{}, opt, nil
 	}
 	if err := os.MkdirAll(sideCar, 0o700); err != nil {
 		return nil, opt, fmt.Errorf("open object store: the file system of %s keeps no user attributes and %s cannot be made to hold them: %w; "+
