@@ -88,11 +88,15 @@ func TestAFolderThatDiffersIsTold(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, got.stdout)
 		}
 	}
-	advice := "sealift export download " + export + " --output " + folder + " --force"
-	if got.code != 7 || strings.Contains(got.stdout, "holds all") || !strings.Contains(got.stderr, "download it anew with `"+advice+"`") {
+	advice := "sealift export download " + export + " --output " + folder
+	want := "where files of it are damaged, move those away and fetch them again with `" + advice + "`, which keeps the others;"
+	if got.code != 7 || strings.Contains(got.stdout, "holds all") || !strings.Contains(got.stderr, want) || strings.Contains(got.stderr, "--force") {
 		t.Errorf("%d %s", got.code, got.stderr)
 	}
 	// What is advised mends it.
+	if err := os.Rename(damaged, s.path("damaged")); err != nil {
+		t.Fatal(err)
+	}
 	ana.ok(strings.Fields(advice)[1:]...)
 	ana.ok("export", "verify", folder, "--receipt", s.path("r.json"))
 }
@@ -113,9 +117,10 @@ func TestAFolderWithoutItsManifestIsNotWhole(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, got.stdout)
 		}
 	}
-	if advice := "sealift export download " + export + " --output " + folder + " --force"; got.code != 7 || !strings.Contains(got.stderr, advice) {
+	advice := "sealift export download " + export + " --output " + folder
+	if got.code != 7 || !strings.Contains(got.stderr, "fetch what is missing with `"+advice+"`") || strings.Contains(got.stderr, "--force") {
 		t.Errorf("%d %s", got.code, got.stderr)
 	}
-	ana.ok("export", "download", export, "--output", folder, "--force")
+	ana.ok(strings.Fields(advice)[1:]...)
 	ana.ok("export", "verify", folder, "--job", export)
 }

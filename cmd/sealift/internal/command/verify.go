@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,11 +126,57 @@ func (a *app) verify(ctx context.Context, path string, p proof) error {
 	return a.verifiedFile(path, report)
 }
 
-// differs ends a command that found a difference. again are the words of a download that replaces what is there.
-func differs(path, what, job string, again ...string) error {
-	words := append([]string{"sealift export download", job}, again...)
-	words = append(words, "--output", shellWord(path), "--force")
-	return &ending{exitDifferent, "file-differs", fmt.Errorf("%s is not %s that export %s published\ndownload it anew with `%s`, or, where only the receipt disagrees with itself, get that anew with `sealift export receipt %s`", path, what, job, strings.Join(words, " "), job)}
+// differs ends a command that found a difference. What it advises replaces nothing that is there: a file that isn't the
+// published one may be right all the same, as that of another export.
+func differs(job, what, advice string) error {
+	return &ending{exitDifferent, "file-differs", fmt.Errorf("%s\n%s; where only the receipt disagrees with itself, get that anew with `sealift export receipt %s`", what, advice, job)}
+}
+
+// fileDiffers is differs of one file.
+func fileDiffers(path, what string, report verify.Report, more ...string) error {
+	words := append([]string{"sealift export download", report.Job}, more...)
+	words = append(words, "--output", shellWord(unused(filepath.Join(filepath.Dir(path), report.File))))
+	return differs(report.Job, fmt.Sprintf("%s is not %s that export %s published, which is named %s", path, what, report.Job, report.File),
+		fmt.Sprintf("it is damaged or was changed, or it is the file of another export; download the published one with `%s`", strings.Join(words, " ")))
+}
+
+// folderDiffers is differs of a folder.
+func folderDiffers(path string, report verify.FolderReport) error {
+	into := func(folder string) string {
+		return fmt.Sprintf("`sealift export download %s --output %s`", report.Job, shellWord(folder))
+	}
+	again := fmt.Sprintf("where files of it are damaged, move those away and fetch them again with %s, which keeps the others", into(path))
+	if report.Lacking() {
+		again = "where it is that export's, fetch what is missing with " + into(path)
+	}
+	return differs(report.Job, fmt.Sprintf("%s is not all that export %s published", path, report.Job),
+		fmt.Sprintf("%s; where it is the folder of another export, download this one beside it with %s", again, into(unused(named(path)))))
+}
+
+// named is a path that ends in a name, which that of the current folder or the one around it doesn't.
+func named(path string) string {
+	path = filepath.Clean(path)
+	if base := filepath.Base(path); base == "." || base == ".." {
+		if whole, err := filepath.Abs(path); err == nil {
+			return whole
+		}
+	}
+	return path
+}
+
+// unusedMax bounds how many names are tried for one that isn't there.
+const unusedMax = 100
+
+// unused is a path, or when something is there the first with a number before its name where nothing is.
+func unused(path string) string {
+	folder, name := filepath.Split(path)
+	for number := 2; number < unusedMax; number++ {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		path = folder + strconv.Itoa(number) + "-" + name
+	}
+	return path
 }
 
 // shellWord quotes a path where a shell would read it as more than one word.
@@ -153,7 +200,7 @@ func (a *app) verifiedFile(path string, report verify.Report) error {
 		a.out.table(checkLines("", report.Checks))
 	}
 	if !report.OK {
-		return differs(path, what, report.Job, again...)
+		return fileDiffers(path, what, report, again...)
 	}
 	if !a.json {
 		a.out.printf("%s is %s of export %s: %s, %s\n", filepath.Base(path), what, report.Job, counted(report.Rows, "row", "rows"), size(report.Bytes))
@@ -199,7 +246,7 @@ func (a *app) verifiedFolder(path, receipt string, report verify.FolderReport) e
 		a.extra(report.Extra)
 	}
 	if !report.OK {
-		return differs(path, "all", report.Job)
+		return folderDiffers(path, report)
 	}
 	if !a.json {
 		a.out.printf("%s holds all of export %s: %s, %s, %s\n", path, report.Job, counted(int64(len(report.Files)), "file", "files"),

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/dustin/go-humanize/english"
@@ -31,7 +32,12 @@ type FolderReport struct {
 	Files  []Report `json:"files"`
 	// Extra are the names in the folder that the receipt doesn't list.
 	Extra []string `json:"extra"`
+
+	lacking bool
 }
+
+// Lacking reports whether what differs is only that something is missing, as after a download that stopped.
+func (f FolderReport) Lacking() bool { return f.lacking }
 
 // FileAt is File for a file on the disk. progress is called with the bytes read so far and in all.
 func (r Receipt) FileAt(ctx context.Context, path string, index int, progress func(have, total int64)) (Report, error) {
@@ -54,6 +60,7 @@ func (r Receipt) Folder(ctx context.Context, folder string, progress func(have, 
 	}
 	found := FolderReport{Job: r.Job(), Fidelity: r.receipt.Fidelity, Files: make([]Report, 0, len(r.receipt.Files))}
 	right, counted, rowsHash := 0, tally{}, uint64(0)
+	found.lacking = true
 	for i := range r.receipt.Files {
 		one, err := r.inFolder(ctx, folder, i, func(have int64) { progress(found.Bytes+have, r.receipt.Bytes) })
 		if err != nil {
@@ -62,6 +69,7 @@ func (r Receipt) Folder(ctx context.Context, folder string, progress func(have, 
 		if one.OK {
 			right++
 		}
+		found.lacking = found.lacking && (one.OK || one.missing)
 		whole.scanned = whole.scanned && one.scanned
 		found.Rows, found.Bytes = found.Rows+one.Rows, found.Bytes+one.Bytes
 		counted.join(one.tally)
@@ -75,6 +83,9 @@ func (r Receipt) Folder(ctx context.Context, folder string, progress func(have, 
 	r.checkTotals(&whole, rowsHash, counted)
 	whole.settle()
 	found.OK, found.Checks = whole.OK, whole.Checks
+	found.lacking = found.lacking && !slices.ContainsFunc(whole.Checks, func(c Check) bool {
+		return !c.OK && c.Name != "files" && !(c.Name == "manifest" && whole.missing)
+	})
 	var err error
 	found.Extra, err = r.extra(folder)
 	return found, err
@@ -87,6 +98,7 @@ func (r Receipt) inFolder(ctx context.Context, folder string, index int, progres
 	path := filepath.Join(folder, report.File)
 	file, err := open(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
+		report.missing = true
 		report.check("file", false, "is missing")
 		return report, nil
 	}
@@ -111,6 +123,7 @@ func (r Receipt) checkManifest(report *Report, folder string) error {
 	}
 	text, err := disk.Read(filepath.Join(folder, r.manifestName()), manifestBytesMax)
 	if errors.Is(err, fs.ErrNotExist) {
+		report.missing = true
 		report.check("manifest", false, "%s is missing", r.manifestName())
 		return nil
 	}

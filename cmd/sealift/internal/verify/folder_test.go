@@ -228,6 +228,9 @@ func TestWhatDiffersInAFolderIsNamedWithItsFile(t *testing.T) {
 			if diff := cmp.Diff(c.want, differing(report)); diff != "" || report.OK {
 				t.Errorf("differs (-want +got):\n%s", diff)
 			}
+			if lacking := strings.HasSuffix(name, " is missing") && !strings.HasPrefix(name, "a range") || strings.HasSuffix(name, "is renamed"); report.Lacking() != lacking {
+				t.Errorf("lacking: %v", report.Lacking())
+			}
 		})
 	}
 }
