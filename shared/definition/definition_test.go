@@ -63,7 +63,13 @@ func TestEveryFaultIsReportedWithItsPlaceAndWhatIsAllowed(t *testing.T) {
 		{"a column twice", `"name": "amount"`, `"name": "order_id"`, "/columns/1/name", "another column"},
 		{"a scale of a whole number", `"kind": "int64", "filter"`, `"kind": "int64", "scale": 2, "filter"`, "/columns/0/scale", "decimal"},
 		{"a scale below zero", `"scale": 2`, `"scale": -1`, "/columns/1/scale", "is -1; only decimal columns have a scale, from 0 up"},
-		{"a table of three names", `"public.orders"`, `"shop.public.orders"`, "/source/table", `is "shop.public.orders"; write table or schema.table`},
+		{"a table of three names", `"public.orders"`, `"shop.public.orders"`, "/source/table", `is "shop.public.orders"; write table or schema.table; a name that holds a dot can't be written: make a view under a name without one`},
+		{"a table with a dot in its name", `"public.orders"`, `"Mein Schema.Sicht v1.0"`, "/source/table", `is "Mein Schema.Sicht v1.0"; write table or schema.table; a name that holds a dot can't be written: make a view under a name without one`},
+		{"a table in MySQL's quotes", `"public.orders"`, "\"`v.joined`\"", "/source/table", "has quotes around a name; write table or schema.table without quotes, each as it stands; a name that holds a dot can't be written: make a view under a name without one"},
+		{"a table in SQL's quotes", `"public.orders"`, `"public.\"Orders\""`, "/source/table", "has quotes around a name; write table or schema.table without"},
+		{"a table in brackets", `"public.orders"`, `"[v.joined]"`, "/source/table", "has quotes around a name; write table or schema.table without"},
+		{"a table in apostrophes", `"public.orders"`, `"'orders'"`, "/source/table", "has quotes around a name; write table or schema.table without"},
+		{"no table", `"public.orders"`, `""`, "/source/table", "is missing; write table or schema.table"},
 		{"a table without schema", `"public.orders"`, `".orders"`, "/source/table", `is ".orders"; write table or schema.table`},
 		{"a schema without table", `"public.orders"`, `"public."`, "/source/table", `is "public."; write table or schema.table`},
 		{"an address for a connection", `"shop"`, `"postgres://reader:hush@db/shop"`, "/source/connection", "is an address, which is a secret; give the name that it is kept under"},
@@ -112,6 +118,15 @@ func TestEveryFaultIsReportedWithItsPlaceAndWhatIsAllowed(t *testing.T) {
 			}
 			t.Errorf("no fault at %s says %q: %v", c.pointer, c.says, faults)
 		})
+	}
+}
+
+func TestATableMayHaveAnyNameWithoutADot(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"orders", "Mein Schema.Sicht v1", "kunde's", "12\\\" TV", "a`b.c]d", "订单", "\\\"", "[a"} {
+		if _, err := definition.Decode([]byte(strings.Replace(valid, "public.orders", name, 1))); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ func (d Definition) validateSource(c *checker) {
 	} else {
 		c.must(ValidName(s.Connection), "/source/connection", "is %q; "+NameHelp, s.Connection)
 	}
-	c.must(validTable(s.Table), "/source/table", "is %q; write table or schema.table", s.Table)
+	s.validateTable(c)
 	c.must(s.TenantColumn.Name != "", "/source/tenant_column/name", "is missing; every query is restricted to one tenant")
 	c.must(s.TenantColumn.Kind == row.String || s.TenantColumn.Kind == row.Int64, "/source/tenant_column/kind",
 		"is %q; allowed are string and int64", s.TenantColumn.Kind)
@@ -32,11 +32,27 @@ func (d Definition) validateSource(c *checker) {
 	}
 }
 
-// validTable reports whether a table is named by itself or after its schema. A name that holds a dot can't be written; a
-// view can stand for such a table.
-func validTable(name string) bool {
-	schema, table, qualified := strings.Cut(name, ".")
-	return schema != "" && (!qualified || table != "" && !strings.Contains(table, "."))
+// validateTable holds a table to be named by itself or after its schema, as it stands. A name that holds a dot can't be
+// written; a view can stand for such a table.
+func (s Source) validateTable(c *checker) {
+	const viewHelp = "; a name that holds a dot can't be written: make a view under a name without one"
+	schema, table, qualified := strings.Cut(s.Table, ".")
+	switch {
+	case quoted(s.Table) || quoted(schema) || quoted(table):
+		c.must(false, "/source/table", "has quotes around a name; write table or schema.table without quotes, each as it stands%s", viewHelp)
+	case strings.Contains(table, "."):
+		c.must(false, "/source/table", "is %q; write table or schema.table%s", s.Table, viewHelp)
+	default:
+		c.must(schema != "" && (table != "" || !qualified), "/source/table", "is %q; write table or schema.table", s.Table)
+	}
+}
+
+// quoted reports whether a name stands in the quotes of some database, which would be taken for a part of it.
+func quoted(name string) bool {
+	if len(name) < 2 {
+		return false
+	}
+	return slices.Contains([]string{"``", `""`, "[]", "''"}, name[:1]+name[len(name)-1:])
 }
 
 // ValidName reports whether name may be that of a definition or connection.
