@@ -171,7 +171,7 @@ func (s *Store) Read(ctx context.Context, from pipeline.Slice) ([]byte, error) {
 	defer func() { _ = out.Body.Close() }()
 	if length := aws.ToInt64(out.ContentLength); length != from.To-from.From {
 		return nil, job.Errorf(job.Permanent, codeRangeInvalid,
-			"read %s: asked for bytes %d to %d and got %d bytes; the object is shorter than recorded", from.Key, from.From, from.To, length)
+			"read: asked for bytes %d to %d and got %d bytes; the object is shorter than recorded: %w", from.From, from.To, length, at(from.Key))
 	}
 	data := make([]byte, from.To-from.From)
 	if _, err := io.ReadFull(out.Body, data); err != nil {
@@ -205,7 +205,7 @@ func (s *Store) Delete(ctx context.Context, key, etag string) error {
 func checkSlice(operation string, from pipeline.Slice) error {
 	if from.From < 0 || from.To <= from.From {
 		return job.Errorf(job.Permanent, codeRangeInvalid,
-			"%s %s: bytes %d to %d are no range; give 0 <= from < to", operation, from.Key, from.From, from.To)
+			"%s: bytes %d to %d are no range; give 0 <= from < to: %w", operation, from.From, from.To, at(from.Key))
 	}
 	return nil
 }
@@ -245,6 +245,6 @@ func parseSum(value *string) (uint64, error) {
 }
 
 func mismatch(operation, key string, want, got uint64) error {
-	return job.Errorf(job.Permanent, codeChecksumMismatch, "%s %s: the store's CRC-64/NVME is %016x and %016x was expected; "+
-		"the object is not used: look at it, then remove it or let the sweep do so", operation, key, got, want)
+	return job.Errorf(job.Permanent, codeChecksumMismatch, "%s: the store's CRC-64/NVME is %016x and %016x was expected; "+
+		"the object is not used: look at it, then remove it or let the sweep do so: %w", operation, got, want, at(key))
 }

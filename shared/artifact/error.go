@@ -40,7 +40,7 @@ const (
 	creates               // a thing that the same call would find and take for somebody else's
 )
 
-// call is one call for its error: what, where, and what it may have done.
+// call is one call for its error: what, where, and what it may have done. Where is for logs only.
 type call struct {
 	operation string
 	key       string
@@ -55,28 +55,34 @@ func (s *Store) failed(c call, err error) error {
 		return known
 	}
 	if a := answer.Of(err); a.Status != 0 {
-		kind, name, hint := s.answered(c, a)
-		return job.Errorf(kind, name, "%s %s: %s: %w", c.operation, c.key, hint, err)
+		kind, name, hint := answered(c, a)
+		return job.Errorf(kind, name, "%s: %s: %w", c.operation, hint, s.at(c.key, err))
 	}
 	lost, name := job.Transient, codeUnavailable
 	switch {
 	case errors.Is(err, context.Canceled):
-		return job.Errorf(job.Cancelled, codeCancelled, "%s %s: stopped by the caller: %w", c.operation, c.key, err)
+		return job.Errorf(job.Cancelled, codeCancelled, "%s: stopped by the caller: %w", c.operation, s.at(c.key, err))
 	case c.effect != reads && !c.neverSent(err):
 		lost, name = job.Unknown, codeUnknown
 	case errors.Is(err, context.DeadlineExceeded):
 		name = codeTimeout
 	}
-	return job.Errorf(lost, name, "%s %s: no answer from the store; check its endpoint and the network: %w", c.operation, c.key, err)
+	return job.Errorf(lost, name, "%s: no answer from the store; check its endpoint and the network: %w", c.operation, s.at(c.key, err))
 }
 
+// at says which object an error is about, and in which bucket. It is no part of a detail: a key has one that nobody may guess.
+func (s *Store) at(key string, err error) error { return job.At(key+" in "+s.bucket, err) }
+
+// at is the same for an error that has no other cause.
+func at(key string) error { return job.At(key, nil) }
+
 // answered classes what S3 said. Codes come first: some statuses carry several meanings.
-func (s *Store) answered(c call, a answer.Answer) (kind job.Kind, name, hint string) {
+func answered(c call, a answer.Answer) (kind job.Kind, name, hint string) {
 	switch a.Code {
 	case "NoSuchUpload":
 		return job.Permanent, codeUploadMissing, "the multipart upload does not exist any more; look whether the object does"
 	case "NoSuchBucket":
-		return job.Permanent, codeRefused, "the bucket " + s.bucket + " does not exist; create it or correct BUCKET_NAME"
+		return job.Permanent, codeRefused, "the bucket does not exist; create it or correct BUCKET_NAME"
 	case "BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch":
 		return job.Permanent, codeChecksumMismatch, "the bytes that arrived do not have the checksum given; make them again"
 	case "InvalidPart", "InvalidPartOrder", "EntityTooSmall", "EntityTooLarge":

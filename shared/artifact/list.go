@@ -42,7 +42,7 @@ func (s *Store) Parts(ctx context.Context, upload job.Upload) ([]job.Part, error
 		}
 		marker = out.NextPartNumberMarker
 	}
-	return nil, job.Errorf(job.Transient, codeUnavailable, "list parts %s: the listing does not end; the store answers wrongly", upload.Key)
+	return nil, job.Errorf(job.Transient, codeUnavailable, "list parts: the listing does not end; the store answers wrongly: %w", at(upload.Key))
 }
 
 // Objects lists up to limit objects below prefix with keys after the given one, in order.

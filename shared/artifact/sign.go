@@ -31,7 +31,7 @@ const (
 func (s *Store) Sign(ctx context.Context, link pipeline.Link) (url string, expires time.Time, err error) {
 	if link.Lifetime < time.Second {
 		return "", time.Time{}, job.Errorf(job.Permanent, "link_lifetime_invalid",
-			"sign %s: a link lasts at least one second and was asked for %s", link.Key, link.Lifetime)
+			"sign: a link lasts at least one second and was asked for %s: %w", link.Lifetime, at(link.Key))
 	}
 	signer := &dated{signer: v4.NewSigner(), now: link.Now.UTC().Truncate(time.Second), lifetime: min(link.Lifetime, lifetimeMax)}
 	request, err := s3.NewPresignClient(s.client).PresignGetObject(ctx, &s3.GetObjectInput{

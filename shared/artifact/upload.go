@@ -66,7 +66,7 @@ func (s *Store) CopyPart(ctx context.Context, upload job.Upload, number int64, f
 	length := from.To - from.From
 	if length > limits.StoreCopyBytesMax {
 		return job.Part{}, job.Errorf(job.Permanent, codeRangeInvalid,
-			"copy part %s: a part copy takes 1 to %d bytes and was asked for %d; split it", from.Key, int64(limits.StoreCopyBytesMax), length)
+			"copy part: a part copy takes 1 to %d bytes and was asked for %d; split it: %w", int64(limits.StoreCopyBytesMax), length, at(from.Key))
 	}
 	if from.To <= limits.StorePartBytesMin {
 		return s.carryPart(ctx, upload, number, from)
@@ -77,12 +77,12 @@ func (s *Store) CopyPart(ctx context.Context, upload job.Upload, number int64, f
 		Bucket: &s.bucket, Key: &upload.Key, UploadId: &upload.ID, PartNumber: aws.Int32(int32(number)),
 		CopySource: aws.String(s.source(from.Key)), CopySourceIfMatch: quoted(from.ETag), CopySourceRange: aws.String(byteRange(from)),
 	}, s.options(s.usual))
-	what := call{"copy part from " + from.Key + " to", upload.Key, repeats}
+	what := call{"copy part", from.Key + " to " + upload.Key, repeats}
 	if err != nil {
 		return job.Part{}, s.failed(what, err)
 	}
 	if out.CopyPartResult == nil {
-		return job.Part{}, job.Errorf(job.Unknown, codeUnknown, "%s %s: the answer names no part; look at the parts of the upload", what.operation, what.key)
+		return job.Part{}, job.Errorf(job.Unknown, codeUnknown, "%s: the answer names no part; look at the parts of the upload: %w", what.operation, at(what.key))
 	}
 	sum, err := parseSum(out.CopyPartResult.ChecksumCRC64NVME)
 	if err != nil {
@@ -151,10 +151,10 @@ func (s *Store) confirm(ctx context.Context, made pipeline.Object) (pipeline.Obj
 	switch {
 	case err != nil:
 		return pipeline.Object{}, job.Errorf(job.Unknown, codeUnknown,
-			"complete upload %s: answered without a checksum, and the object can't be looked at: %w", made.Key, err)
+			"complete upload: answered without a checksum, and the object can't be looked at: %w", s.at(made.Key, err))
 	case !ok:
 		return pipeline.Object{}, job.Errorf(job.Unknown, codeUnknown,
-			"complete upload %s: answered with success, and there is no object; look again before anything else", made.Key)
+			"complete upload: answered with success, and there is no object; look again before anything else: %w", at(made.Key))
 	case have.Bytes != made.Bytes || have.CRC64 != made.CRC64:
 		return pipeline.Object{}, mismatch("complete upload", made.Key, made.CRC64, have.CRC64)
 	}
@@ -188,7 +188,7 @@ func (s *Store) source(key string) string {
 func checkNumber(operation, key string, number int64) error {
 	if number < 1 || number > limits.StorePartsMax {
 		return job.Errorf(job.Permanent, codePartInvalid,
-			"%s %s: part number %d is outside 1 to %d; use larger parts", operation, key, number, limits.StorePartsMax)
+			"%s: part number %d is outside 1 to %d; use larger parts: %w", operation, number, limits.StorePartsMax, at(key))
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func checkNumber(operation, key string, number int64) error {
 // checkParts finds before any call what the store would refuse less clearly after it.
 func checkParts(key string, parts []job.Part, want pipeline.Object) error {
 	if len(parts) == 0 {
-		return job.Errorf(job.Permanent, codePartInvalid, "complete upload %s: no parts; put an empty object instead", key)
+		return job.Errorf(job.Permanent, codePartInvalid, "complete upload: no parts; put an empty object instead: %w", at(key))
 	}
 	var total int64
 	var sum checksum.CRC64
@@ -207,7 +207,7 @@ func checkParts(key string, parts []job.Part, want pipeline.Object) error {
 		}
 		if part.Number <= last || part.ETag == "" || part.Bytes < 0 {
 			return job.Errorf(job.Permanent, codePartInvalid,
-				"complete upload %s: part %d must have an ETag and a size and follow part %d", key, part.Number, last)
+				"complete upload: part %d must have an ETag and a size and follow part %d: %w", part.Number, last, at(key))
 		}
 		last = part.Number
 		total += part.Bytes
@@ -219,7 +219,7 @@ func checkParts(key string, parts []job.Part, want pipeline.Object) error {
 	}
 	if total != want.Bytes {
 		return job.Errorf(job.Permanent, codeChecksumMismatch,
-			"complete upload %s: the parts have %d bytes and the whole should have %d; the list of parts is not that of the object", key, total, want.Bytes)
+			"complete upload: the parts have %d bytes and the whole should have %d; the list of parts is not that of the object: %w", total, want.Bytes, at(key))
 	}
 	if known && uint64(sum) != want.CRC64 {
 		return mismatch("complete upload", key, want.CRC64, uint64(sum))

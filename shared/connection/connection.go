@@ -185,7 +185,7 @@ func (s *Sources) read(ctx context.Context, connection string) (string, error) {
 	dsn := strings.TrimSpace(aws.ToString(out.SecretString))
 	if dsn == "" {
 		return "", job.Errorf(job.Permanent, "connection_malformed",
-			"connection %s: the secret %s holds no text; put the connection string there as plain text", connection, name)
+			"connection %s: its secret holds no text; put the connection string there as plain text: %w", connection, job.At("secret "+name, nil))
 	}
 	return dsn, nil
 }

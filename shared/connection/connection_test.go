@@ -194,7 +194,7 @@ func TestAMissingConnectionSaysHowToMakeIt(t *testing.T) {
 	sources, _ := newSources(t, &vault{}, &opener{}, time.Minute)
 	_, err := sources.Open(t.Context(), "orders")
 	if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "connection_missing" ||
-		!strings.Contains(err.Error(), "aws secretsmanager create-secret --name "+name) {
+		!strings.Contains(err.Error(), `aws secretsmanager create-secret --name "$STACK/connections/orders"`) || job.PlaceOf(err) != "secret "+name {
 		t.Errorf("got %v", err)
 	}
 }

@@ -37,7 +37,7 @@ const (
 )
 
 // Error is the one error type that crosses rooms. Code is stable and for machines, Detail is for people and says what,
-// where and how to mend it; it never holds row data, secrets or signed links.
+// where and how to mend it; it never holds row data, secrets or signed links, nor what the deployment calls its parts, which At is for.
 type Error struct {
 	Kind   Kind
 	Code   string
@@ -75,6 +75,34 @@ func Errorf(kind Kind, code, format string, args ...any) *Error {
 	e.Detail = trimCause(wrapped.Error(), cause.Error())
 	return e
 }
+
+// At is a cause that says where something happened in the service's own names: the key of an object, a queue, an operation of
+// the ledger. Logs have it and details have not, because details are shown to whoever asked for the export. Of the cause
+// itself there may be none.
+func At(place string, cause error) error { return &located{place: place, cause: cause} }
+
+// PlaceOf is where err happened, or empty.
+func PlaceOf(err error) string {
+	var l *located
+	if errors.As(err, &l) {
+		return l.place
+	}
+	return ""
+}
+
+type located struct {
+	place string
+	cause error
+}
+
+func (l *located) Error() string {
+	if l.cause == nil {
+		return l.place
+	}
+	return l.place + ": " + l.cause.Error()
+}
+
+func (l *located) Unwrap() error { return l.cause }
 
 // KindOf returns the kind of err: that of the outermost Error in its chain, Fenced for a Refused, Unknown for any other
 // error and "" for nil.

@@ -29,13 +29,13 @@ func compile(table string, change job.Change) (*request, error) {
 	writes := change.Writes()
 	if len(writes) == 0 || len(writes) > writesMax {
 		return nil, job.Errorf(job.Permanent, "ledger_change_invalid",
-			"change %s has %d writes; one change holds 1 to %d, so split it", change.Name(), len(writes), writesMax)
+			"a change has %d writes; one change holds 1 to %d, so split it: %w", len(writes), writesMax, job.At(change.Name(), nil))
 	}
 	r := &request{}
 	for index, write := range writes {
 		item, err := compileWrite(table, write)
 		if err != nil {
-			return nil, job.Errorf(job.Permanent, "ledger_change_invalid", "change %s, write %d: %w", change.Name(), index, err)
+			return nil, job.Errorf(job.Permanent, "ledger_change_invalid", "a change can't be written down: %w", job.At(fmt.Sprintf("%s, write %d", change.Name(), index), err))
 		}
 		r.items = append(r.items, item)
 	}

@@ -52,13 +52,26 @@ func (l *Ledger) try(ctx context.Context, operation string, writes bool, call ca
 			continue
 		case open:
 			return job.Errorf(job.Unknown, codeUnknown,
-				"%s: the ledger was asked %d times and an answer was lost; read the row back before acting: %w", operation, n, err)
+				"the ledger was asked %d times and an answer was lost; read the row back before acting: %w", n, during(operation, err))
 		case kind == job.Unknown:
-			return job.Errorf(job.Transient, codeUnavailable, "%s: no answer after %d tries; try later: %w", operation, n, err)
+			return job.Errorf(job.Transient, codeUnavailable, "the ledger gave no answer after %d tries; try later: %w", n, during(operation, err))
 		}
-		return job.Errorf(kind, job.CodeOf(err), "%s: %w", operation, err)
+		return told(operation, err)
 	}
 }
+
+// told is a classed error as it leaves this package: its own detail, and the operation as a cause.
+func told(operation string, err error) error {
+	told := &job.Error{Kind: job.KindOf(err), Code: job.CodeOf(err), Err: during(operation, err)}
+	if known := new(job.Error); errors.As(err, &known) {
+		told.Detail, told.Err = known.Detail, during(operation, known.Err)
+	}
+	return told
+}
+
+// during says which operation an error is about. It is no part of a detail: what the ledger's rows are called is of no use to
+// whoever reads one.
+func during(operation string, err error) error { return job.At(operation, err) }
 
 func (l *Ledger) once(ctx context.Context, call call) error {
 	ctx, cancel := context.WithTimeout(ctx, limits.LedgerTryTime)
@@ -87,7 +100,7 @@ func cancelled(operation string, open bool, cause error) error {
 		detail = "whether it was written is not known; read the row back before acting"
 	}
 	return &job.Error{
-		Kind: job.Cancelled, Code: codeCancelled, Detail: operation + " was stopped by its caller: " + detail, Err: cause,
+		Kind: job.Cancelled, Code: codeCancelled, Detail: "the call of the ledger was stopped by its caller: " + detail, Err: during(operation, cause),
 	}
 }
 
@@ -113,11 +126,11 @@ func judge(change job.Change, err error) error {
 				other = job.Errorf(job.Overload, codeBusy, "write %d of the transaction met %s", index, code)
 			}
 		default:
-			other = job.Errorf(job.Permanent, codeInvalid, "write %d of the transaction met %s: %s", index, code, deref(reason.Message))
+			other = job.Errorf(job.Permanent, codeInvalid, "write %d of the transaction met %s: %w", index, code, errors.New(deref(reason.Message)))
 		}
 	}
 	if len(old) == 0 && other == nil {
-		return job.Errorf(job.Unknown, codeUnknown, "the transaction was cancelled without a reason: %s", deref(cancelled.Message))
+		return job.Errorf(job.Unknown, codeUnknown, "the transaction was cancelled without a reason: %w", errors.New(deref(cancelled.Message)))
 	}
 	if len(old) > 0 {
 		// A refusal outweighs what the other writes met. A repetition is only believed when nothing else was met.

@@ -95,7 +95,7 @@ func (l *Ledger) Due(ctx context.Context, span pipeline.DueSpan) ([]pipeline.Due
 			key, ok := decodeKey(item)
 			due, timed := decodeFields(item)[job.FieldDueAt].(int64)
 			if !ok || !timed {
-				return job.Errorf(job.Permanent, codeInvalid, "index %s gave a row without the table's key or its own; deploy template.yaml", indexDue)
+				return job.Errorf(job.Permanent, codeInvalid, "an index gave a row without the table's key or its own; deploy template.yaml: %w", job.At(indexDue, nil))
 			}
 			rows = append(rows, pipeline.DueRow{Key: key, DueAt: time.UnixMilli(due).UTC()})
 		}
@@ -155,7 +155,7 @@ func (l *Ledger) query(
 	ctx context.Context, operation string, q *query, limit int, page func([]map[string]types.AttributeValue) error,
 ) error {
 	if limit < 1 {
-		return job.Errorf(job.Permanent, codeInvalid, "%s: the limit is %d; ask for at least one row", operation, limit)
+		return job.Errorf(job.Permanent, codeInvalid, "the limit is %d; ask for at least one row: %w", limit, job.At(operation, nil))
 	}
 	input := q.input
 	input.KeyConditionExpression = &q.where

@@ -71,7 +71,7 @@ func (w Worker) Run(ctx context.Context, pointer job.Pointer, kind UnitKind, wor
 	}
 	held := &Held{ledger: w.Ledger, unit: claimed}
 	if failure, hopeless := exhausted(j, claimed, w.Ledger.Now()); hopeless {
-		return w.giveUp(ctx, held, failure)
+		return w.giveUp(ctx, held, failure, "")
 	}
 	return w.settle(ctx, held, claimed, w.hold(ctx, j, held, sent, work))
 }
@@ -162,7 +162,7 @@ func (w Worker) settle(ctx context.Context, held *Held, claimed job.Unit, err er
 		}
 		return w.wake(ctx, unit, 0)
 	case kind == job.Permanent || kind == job.Invalid || kind == job.NotFound:
-		return w.giveUp(ctx, held, failureOf(err))
+		return w.giveUp(ctx, held, failureOf(err), job.PlaceOf(err))
 	default:
 		return w.retry(ctx, held, err)
 	}
@@ -175,7 +175,7 @@ func (w Worker) retry(ctx context.Context, held *Held, err error) error {
 		failure = noProgress(unit)
 	}
 	if unit.Faults+1 >= limits.FaultsMax {
-		return w.giveUp(ctx, held, failure)
+		return w.giveUp(ctx, held, failure, job.PlaceOf(err))
 	}
 	delay := w.backoff(unit.Faults)
 	now := w.Ledger.Now()
@@ -197,12 +197,13 @@ func (w Worker) backoff(faults int64) time.Duration {
 	return time.Second + w.Jitter(most)
 }
 
-// giveUp ends the unit and with it the job; a clean unit has no job left to end and waits for a person.
-func (w Worker) giveUp(ctx context.Context, held *Held, failure job.Failure) error {
+// giveUp ends the unit and with it the job; a clean unit has no job left to end and waits for a person. The log also says
+// where, when that is known: the failure is what an asker may read.
+func (w Worker) giveUp(ctx context.Context, held *Held, failure job.Failure, where string) error {
 	unit := held.Unit()
 	now := w.Ledger.Now()
 	w.Log.ErrorContext(ctx, "unit failed", "job", unit.Job, "unit", unit.ID, "generation", unit.Generation,
-		"kind", string(failure.Kind), "code", failure.Code)
+		"kind", string(failure.Kind), "code", failure.Code, "where", where)
 	if unit.ID == job.CleanID {
 		return ignoreFenced(w.Ledger.Apply(ctx, unit.GiveUp(failure, now)))
 	}
@@ -239,6 +240,7 @@ func (w Worker) wake(ctx context.Context, unit job.Unit, delay time.Duration) er
 	return w.Queue.Send(ctx, unit.Lane, job.Pointer{Job: unit.Job, Unit: unit.ID}, max(delay, 0))
 }
 
+// failureOf is what is kept of an error, for askers and operators: its detail and none of its causes.
 func failureOf(err error) job.Failure {
 	failure := job.Failure{Kind: job.KindOf(err), Code: job.CodeOf(err)}
 	var e *job.Error

@@ -10,9 +10,10 @@ import (
 	"sealift/shared/job"
 )
 
-// failed turns an error of the SDK into one of the pipeline's.
-func failed(what string, err error) error {
+// failed turns an error of the SDK into one of the pipeline's. Which queue or schedule it is about stands in the cause.
+func failed(what, where string, err error) error {
 	a := answer.Of(err)
+	err = job.At(where, err)
 	status, code := a.Status, a.Code
 	switch {
 	case status == 0 && errors.Is(err, context.Canceled):

@@ -80,7 +80,7 @@ func (q *Queue) send(ctx context.Context, to Address, body []byte, delay time.Du
 		o.RetryMaxAttempts = 0
 	})
 	if err != nil {
-		return failed("send to "+to.URL, err)
+		return failed("send", to.URL, err)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (q *Queue) schedule(ctx context.Context, to Address, pointer job.Pointer, b
 	if err == nil || errors.As(err, &there) {
 		return nil
 	}
-	return failed("schedule "+name+" in group "+q.config.ScheduleGroup, err)
+	return failed("schedule", name+" in group "+q.config.ScheduleGroup, err)
 }
 
 // seconds rounds up, so that a message is never early.
