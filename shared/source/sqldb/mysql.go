@@ -28,6 +28,7 @@ type mysqlSource struct {
 	// rowBytes is the mean size of the last batch's rows, the guess of how many fill the next.
 	rowBytes int
 	scratch  []byte
+	proof    mysqlProof
 }
 
 const (
@@ -60,7 +61,7 @@ func (s *mysqlSource) Rest(ctx context.Context) bool { return s.waits(ctx, restS
 
 // Wake implements source.Lasting.
 func (s *mysqlSource) Wake(ctx context.Context) bool {
-	s.shape, s.table, s.rowBytes = "", nil, 0
+	s.shape, s.table, s.rowBytes, s.proof = "", nil, 0, mysqlProof{}
 	return s.waits(ctx, idleSeconds)
 }
 
@@ -257,21 +258,15 @@ func (s *mysqlSource) Read(ctx context.Context, q row.Query, r row.Range, after 
 	if s.rowBytes > 0 {
 		rows = limit.Bytes/s.rowBytes + 1
 	}
-	rows = min(rows, limit.Rows)
-	list, index := s.fields(&q)
-	st, err := selectKeyset(s, &q, list, false, rows+1, readScope(&q, r, after))
-	if err != nil {
-		return err
-	}
-	limit.Rows = rows
-	reader := newMySQLReader(s, &q, index, limit, b)
-	reader.from, reader.after = r.From, after
-	err = s.run(ctx, &q, st, restFactor*limit.Bytes, reader)
-	if reader.full && isRestLong(err) {
-		err = nil
-	}
-	if err == nil {
-		err = reader.sequence.inside(b, r, after)
+	limit.Rows = min(rows, limit.Rows)
+	err := s.fill(ctx, &q, r, after, limit, b)
+	if isRestLong(err) {
+		// The connection has gone, and with it the lock under which the batch could be proven: what fills it is read again, and no
+		// row more.
+		limit.Rows = b.Rows()
+		if err = s.fill(ctx, &q, r, after, limit, b); isRestLong(err) {
+			err = grown(&q)
+		}
 	}
 	if err != nil {
 		// What the catalogue said may be the reason.
@@ -283,4 +278,32 @@ func (s *mysqlSource) Read(ctx context.Context, q row.Query, r row.Range, after 
 		s.rowBytes = max(1, b.Bytes()/rows)
 	}
 	return nil
+}
+
+// fill reads limit.Rows rows, or as many of them as fill the batch. errRestLong says that the batch is full and not proven.
+func (s *mysqlSource) fill(ctx context.Context, q *row.Query, r row.Range, after row.Key, limit source.Limit, b *row.Batch) error {
+	b.Reset(len(q.Columns) + len(q.Key))
+	if err := s.prepareQuery(ctx, q); err != nil {
+		return err
+	}
+	list, index := s.fields(q)
+	st, err := selectKeyset(s, q, list, false, limit.Rows+1, readScope(q, r, after))
+	if err != nil {
+		return err
+	}
+	reader := newMySQLReader(s, q, index, limit, b)
+	reader.from, reader.after = r.From, after
+	read := func() error {
+		if err := s.run(ctx, q, st, restFactor*limit.Bytes, reader); err != nil {
+			return err
+		}
+		return reader.sequence.inside(b, r, after)
+	}
+	if s.proves(q) {
+		return s.proven(ctx, q, read)
+	}
+	if err = read(); reader.full && isRestLong(err) {
+		return reader.sequence.inside(b, r, after)
+	}
+	return err
 }

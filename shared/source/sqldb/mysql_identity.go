@@ -21,12 +21,12 @@ type relation struct{ schema, name string }
 // String is the same for no two relations.
 func (r relation) String() string { return fmt.Sprintf("%q.%q", r.schema, r.name) }
 
-// Identity implements source.Source. The server's name for itself, the tables' numbers and the columns' places and types
+// identify is the identity of what q reads. The server's name for itself, the tables' numbers and the columns' places and types
 // are what a table is; a table that is written anew (OPTIMIZE, TRUNCATE, many an ALTER) gets another number and counts as
 // another one. Without the right PROCESS the numbers are hidden and the time of creation stands for them, to the second. A
 // view is its text and what its text names, which only a user with SHOW VIEW sees; for others it is its definer and its
 // columns alone, and what is below it is whatever it is.
-func (s *mysqlSource) Identity(ctx context.Context, q row.Query) (string, error) {
+func (s *mysqlSource) identify(ctx context.Context, q row.Query) (string, error) {
 	if err := validate(&q); err != nil {
 		return "", err
 	}
