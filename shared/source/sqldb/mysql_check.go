@@ -65,17 +65,17 @@ func (s *mysqlSource) describe(ctx context.Context, q *row.Query) (*mysqlTable, 
 	}); err != nil {
 		return nil, err
 	}
-	if len(t.columns) == 0 {
-		var err error
-		t.alike, err = s.alike(ctx, q)
-		return t, err
-	}
 	innoDB := false
 	if err := read("TABLES", func(values map[string]string) {
 		t.view = strings.HasSuffix(values["table_type"], "VIEW")
 		innoDB = strings.EqualFold(values["engine"], "InnoDB")
 	}); err != nil {
 		return nil, err
+	}
+	if len(t.columns) == 0 && !t.view {
+		var err error
+		t.alike, err = s.alike(ctx, q)
+		return t, err
 	}
 	var indexes []mysqlIndex
 	if err := read("STATISTICS", func(values map[string]string) { indexes = addPart(indexes, values) }); err != nil {
@@ -224,6 +224,9 @@ func (s *mysqlSource) Check(ctx context.Context, q row.Query) error {
 func (t *mysqlTable) check(q *row.Query) error {
 	if len(t.alike) > 0 {
 		return otherTable(q, t.alike)
+	}
+	if len(t.columns) == 0 && t.view {
+		return brokenView(q, "")
 	}
 	if len(t.columns) == 0 {
 		return missingTable(q)

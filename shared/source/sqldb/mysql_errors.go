@@ -119,6 +119,13 @@ func (s *mysqlSource) hidden(ctx context.Context, q *row.Query, missing error) e
 		"names in the definition with the table too", refused.Detail)
 }
 
+// brokenView refuses a view that the server can't follow; it doesn't tell what is gone from what isn't granted.
+func brokenView(q *row.Query, said string) error {
+	return job.Errorf(job.Permanent, codeSchemaChanged, "view %s names a table, a column or a function that isn't there, or one that its definer (with "+
+		"SQL SECURITY INVOKER the source's user) has no right to%s; restore it, or grant that user SELECT on the view's tables and EXECUTE on its "+
+		"functions", q.Table, said)
+}
+
 // The server's errors by number, from MySQL's and MariaDB's error references.
 func (s site) mysqlRefusal(q *row.Query, said *mysql.MyError) error {
 	coded := " (error " + strconv.Itoa(int(said.Code)) + ")"
@@ -135,9 +142,19 @@ func (s site) mysqlRefusal(q *row.Query, said *mysql.MyError) error {
 	case 1205: // a row's or a table's lock
 		return job.Errorf(job.Transient, codeTimeout, "table %s was locked for longer than %s; try again when the migration or "+
 			"maintenance that locks it is over%s", q.Table, LockTime, coded)
-	case 1142, 1143, 1227, 1290, 1370, 1792: // command, column, privilege, read-only
+	case 1142, 1143: // command, column
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table", q.Table, full)
-	case 1054, 1146, 1176, 1356, 1449, 1051, 1109: // column, table, index, view, definer
+	case 1290, 1792: // an option of the server, read-only
+		return job.Errorf(job.Permanent, codeDenied, "%s can't be read by a session that may not write%s; export a view that only reads", q.Table, full)
+	case 1227, 1370: // privilege, routine
+		return job.Errorf(job.Permanent, codeDenied, "the source's user, or the definer of a view, lacks a right for %s%s; grant what the server "+
+			"names, as EXECUTE on a function that a view calls", q.Table, full)
+	case 1345: // the view's text, or what is below it
+		return job.Errorf(job.Permanent, codeDenied, "the source's user may not see how %s is read%s; grant it SHOW VIEW on the view, and SELECT and "+
+			"SHOW VIEW on what is below it", q.Table, coded)
+	case 1356: // a view's table, column, function or right
+		return brokenView(q, full)
+	case 1054, 1146, 1176, 1449, 1051, 1109: // column, table, index, definer
 		return job.Errorf(job.Permanent, codeSchemaChanged, "table %s no longer has what the definition names or the key's index%s; restore "+
 			"it or apply a new version of the definition", q.Table, full)
 	case 1064, 1264, 1300, 1265, 1267, 1292, 1365, 1366, 1367, 1411, 1525, 1690, 4078: // values, types, expressions

@@ -63,14 +63,10 @@ func (h *halver) Pop() any {
 	return p
 }
 
-// cuts divides the keys from first to last.
-func (h *halver) cuts(ctx context.Context, first, last row.Key) ([]cut, error) {
-	head := &piece{first: first, last: last}
-	err := h.swaps(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if head.rows, err = h.source.estimate(ctx, h.query, head.scope()); err != nil {
+// cuts divides a piece whose rows are estimated.
+func (h *halver) cuts(ctx context.Context, head *piece) ([]cut, error) {
+	first, last := head.first, head.last
+	if err := h.swaps(ctx); err != nil {
 		return nil, err
 	}
 	total, count := head.rows, 1

@@ -29,6 +29,8 @@ func TestMySQL(t *testing.T) {
 		"a connection rests and is woken":               mysqlRests,
 		"missing rights are denied":                     mysqlDenied,
 		"a right that goes meanwhile is denied":         revokedMeanwhile,
+		"views are planned without estimates":           mysqlUnexplained,
+		"rights that are needed are named":              mysqlNamedRights,
 		"a full server is overload":                     mysqlOverload,
 		"views are read and their faults are named":     mysqlViews,
 		"rows that grow after a small batch end early":  mysqlGrowing,

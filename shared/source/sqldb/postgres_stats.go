@@ -103,6 +103,8 @@ type estimator struct {
 	piece float64
 	// points is how many more probes may be made.
 	points int
+	// shown and hidden say that the user may see the server's statistics, or may not, once they were asked for.
+	shown, hidden bool
 }
 
 // point is a place to cut at: the first key whose column is at the value, or above it when beyond is set.

@@ -40,6 +40,8 @@ func TestPostgres(t *testing.T) {
 		"a lock, a cancel and a lost connection":       disturbances,
 		"a connection rests and is woken":              postgresRests,
 		"missing rights are denied":                    denied,
+		"a table is planned without its statistics":    hiddenStatistics,
+		"rights that are needed are named":             namedRights,
 		"a policy that hides rows":                     rowSecurity,
 		"a full server is overload":                    overload,
 		"what takes a name is another thing":           identities,

@@ -256,12 +256,15 @@ func (s *postgresSource) serverFailure(q *row.Query, failure *pgconn.PgError) er
 			"maintenance that locks it is over%s", q.Table, LockTime, coded)
 	case "22021", "22P05":
 		return untranslatable(q, said)
-	case "42501", "25006":
+	case "25006":
+		return job.Errorf(job.Permanent, codeDenied, "%s can't be read by a session that may not write%s; export a view that only reads", q.Table, said)
+	case "42501":
 		if failure.Routine == "check_enable_rls" {
 			return job.Errorf(job.Permanent, codeDenied, "row-level security would hide rows of table %s from the source's user, or from the "+
 				"owner of a view%s; let that user see them all (ALTER ROLE … BYPASSRLS), or export a view whose owner does", q.Table, said)
 		}
-		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table", q.Table, said)
+		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s%s; grant it SELECT on the table, or what else the server names: "+
+			"USAGE on a schema, EXECUTE on a function, or to the owner of the view SELECT on what is below it", q.Table, said)
 	}
 	if len(failure.Code) != 5 {
 		return s.site.failed(q, coded)

@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"sealift/shared/job"
 	"sealift/shared/row"
 )
 
 // values returns what the statistics know of a key column strictly between two values, in the column's order, and
-// which of them are frequent.
+// which of them are frequent. It is nothing where the user may not see the statistics, and a plan does without.
 func (e *estimator) values(ctx context.Context, column int, from, to string) (values []string, frequent map[string]bool, err error) {
 	name := e.query.Key[column]
 	cast := "x.v::" + e.source.table.columns[name.Source].declared
@@ -27,6 +28,15 @@ func (e *estimator) values(ctx context.Context, column int, from, to string) (va
 ) AS y WHERE v > $3 AND v < $4 GROUP BY v ORDER BY v`,
 		args: []arg{{text: quoteTable(e.query.Table)}, {text: name.Source}, {text: from}, {text: to}},
 	}
+	if e.hidden {
+		return nil, nil, nil
+	}
+	if !e.shown {
+		// A refusal would end the transaction, and with it the snapshot.
+		if err := e.source.command(ctx, e.query, "SAVEPOINT statistics"); err != nil {
+			return nil, nil, err
+		}
+	}
 	frequent = map[string]bool{}
 	var all []string
 	err = e.source.query(ctx, e.query, st, func(row [][]byte) error {
@@ -40,6 +50,11 @@ func (e *estimator) values(ctx context.Context, column int, from, to string) (va
 		}
 		return nil
 	})
+	if job.CodeOf(err) == codeDenied && !e.shown {
+		e.hidden = true
+		return nil, nil, e.source.command(ctx, e.query, "ROLLBACK TO SAVEPOINT statistics")
+	}
+	e.shown = true
 	step := len(all)/valuesMax + 1
 	for i, value := range all {
 		if i%step == 0 || frequent[value] {

@@ -13,11 +13,14 @@ type server interface {
 	dialect
 	// query runs a statement of few or small rows and calls each with every row's values; NULL is nil.
 	query(ctx context.Context, q *row.Query, st statement, each func(values [][]byte) error) error
-	// estimate is how many rows the server expects in the scope.
+	// estimate is how many rows the server expects in the scope, rowsUnknown where it doesn't tell this user.
 	estimate(ctx context.Context, q *row.Query, sc scope) (float64, error)
 	// readKey makes a key of the values of its columns.
 	readKey(q *row.Query, values [][]byte) (row.Key, error)
 }
+
+// rowsUnknown is the estimate of a server that tells none.
+const rowsUnknown = -1
 
 // walkServer counts along the index, at most walkRows rows; complete is false when there are more, and then the first cut
 // is the only one to rely on.
