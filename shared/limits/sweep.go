@@ -6,6 +6,8 @@ import "time"
 const (
 	// DueRowsMax is how many due rows of one bucket a sweep takes, a page after the other; the next begins behind them.
 	DueRowsMax = 30 * DuePage
+	// WakesMax is how many units of one job a sweep wakes: a backlog whose messages are all there would only be doubled.
+	WakesMax = 8 * DuePage
 	// WakePercent is how much of a sweep's time may go into waking, CleanPercent how much of what is left then into
 	// clean-ups; the rest is for what belongs to nothing. None keeps the others from being reached.
 	WakePercent  = 50

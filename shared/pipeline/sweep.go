@@ -43,6 +43,9 @@ func (r *round) due(class string, key job.RowKey, err error, rows int) {
 
 // unvisited notes the rows whose turn did not come.
 func (r *round) unvisited(waiting []line) {
+	if len(waiting) == 0 {
+		return
+	}
 	rows, jobs := 0, "1 job"
 	for _, l := range waiting {
 		rows += len(l.keys)
@@ -145,9 +148,9 @@ func (s Sweeper) visitJob(ctx context.Context, j job.Job) (string, error) {
 	}
 	switch {
 	case j.State == job.StateQueued:
-		return "woken", s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)
+		return classWoken, s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)
 	case j.AllShardsDone():
-		return "woken", s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
+		return classWoken, s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
 	}
 	return "waiting", nil
 }
@@ -180,7 +183,7 @@ func (s Sweeper) visitUnit(ctx context.Context, j job.Job, unitID string) (strin
 	if (shard && j.State == job.StateQueued) || (unitID == job.FinalizeID && !j.AllShardsDone()) {
 		return "waiting", nil
 	}
-	return "woken", s.wake(ctx, unit, 0)
+	return classWoken, s.wake(ctx, unit, 0)
 }
 
 // nextLook is when a row that was looked at is due again: later each time, so that a backlog does not multiply messages.

@@ -17,6 +17,9 @@ import (
 // next one begins. So rows that nobody can move, however many, keep no others from being looked at.
 const scanDue = "due"
 
+// classWoken is the class of due rows that a message was sent for.
+const classWoken = "woken"
+
 // bucket is how far a sweep has come in one bucket of the due index.
 type bucket struct {
 	span DueSpan
@@ -97,8 +100,8 @@ func dueFrom(position string) map[string]DueRow {
 
 // line is the due rows of one job that wait for their turn.
 type line struct {
-	partition string
-	keys      []job.RowKey
+	keys  []job.RowKey
+	woken int
 }
 
 // lines sorts due rows by their job; whoever is due first comes first. Clean-ups, which take long, are apart.
@@ -113,7 +116,7 @@ func lines(rows []DueRow) (all []line, cleanUps []job.RowKey) {
 		if !known {
 			at = len(all)
 			index[row.Key.PK] = at
-			all = append(all, line{partition: row.Key.PK})
+			all = append(all, line{})
 		}
 		all[at].keys = append(all[at].keys, row.Key)
 	}
@@ -121,42 +124,49 @@ func lines(rows []DueRow) (all []line, cleanUps []job.RowKey) {
 }
 
 // takeTurns visits one row of each job after the other until all are visited or the time is over, so that no job's mass
-// keeps another waiting.
+// keeps another waiting. A job that has had its share of messages waits for the next sweep.
 func (s Sweeper) takeTurns(ctx context.Context, waiting []line, until time.Time, round *round) {
-	for len(waiting) > 0 {
+	var left []line
+	for len(waiting) > 0 && !past(ctx, until) {
 		kept := waiting[:0:0]
-		for n, l := range waiting {
-			if past(ctx, until) {
-				round.unvisited(append(kept, waiting[n:]...))
-				return
+		for n := range waiting {
+			l := &waiting[n]
+			if !past(ctx, until) {
+				s.visitNext(ctx, l, round)
 			}
-			if l.keys = s.visitNext(ctx, l.keys, round); len(l.keys) > 0 {
-				kept = append(kept, l)
+			switch {
+			case len(l.keys) == 0:
+			case l.woken < limits.WakesMax:
+				kept = append(kept, *l)
+			default:
+				left = append(left, *l)
 			}
 		}
 		waiting = kept
 	}
+	round.unvisited(append(left, waiting...))
 }
 
-// visitNext visits the first of a job's rows and returns those that are left. What this release can't read it leaves
-// alone, and when that is the job's own row, with it all others.
-func (s Sweeper) visitNext(ctx context.Context, keys []job.RowKey, round *round) []job.RowKey {
-	key, left := keys[0], keys[1:]
+// visitNext visits the first of a job's rows. What this release can't read it leaves alone, and when that is the job's own
+// row, with it all others.
+func (s Sweeper) visitNext(ctx context.Context, l *line, round *round) {
+	key := l.keys[0]
+	l.keys = l.keys[1:]
 	jobID, unitID, ok := job.ParseRowKey(key)
 	if !ok {
 		round.due("foreign", key, nil, 1)
-		return left
+		return
 	}
 	j, err := readJob(ctx, s.Ledger, jobID)
 	if job.Unreadable(err) {
-		round.due(classUnread, key, err, len(keys))
-		return nil
+		round.due(classUnread, key, err, 1+len(l.keys))
+		l.keys = nil
+		return
 	}
-	if err != nil {
-		round.due("failed", key, err, 1)
-		return left
+	class := ""
+	if err == nil {
+		class, err = s.visit(ctx, j, unitID)
 	}
-	class, err := s.visit(ctx, j, unitID)
 	switch {
 	case job.KindOf(err) == job.Fenced:
 		class, err = "moved", nil // somebody was faster, which is as good
@@ -164,9 +174,10 @@ func (s Sweeper) visitNext(ctx context.Context, keys []job.RowKey, round *round)
 		class = classUnread
 	case err != nil:
 		class = "failed"
+	case class == classWoken:
+		l.woken++
 	}
 	round.due(class, key, err, 1)
-	return left
 }
 
 // cleanUps runs the clean-ups that are due, those that have waited longest first. Each gets its share of the time, and
@@ -183,7 +194,7 @@ func (s Sweeper) cleanUps(ctx context.Context, keys []job.RowKey, round *round) 
 		if turn > 0 {
 			own, cancel = context.WithTimeout(ctx, turn)
 		}
-		s.visitNext(own, []job.RowKey{key}, round)
+		s.visitNext(own, &line{keys: []job.RowKey{key}}, round)
 		cancel()
 	}
 }

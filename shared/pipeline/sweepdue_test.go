@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -98,11 +99,12 @@ func shardsOf(j job.Job, shards int) (keys []job.RowKey) {
 // them as they are.
 func TestRowsOfANewerReleaseKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
-	const shards = 9 * limits.DuePage
+	const shards, readable = 9 * limits.DuePage, 10
 	for name, whole := range map[string]bool{"with the job's own row": true, "of a job that can be read": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, crowd := crowded(t, shards, sim.Options{})
+			// Of the same job there are some that could be read, behind the others.
+			w, crowd := crowded(t, shards+readable, sim.Options{})
 			keys := shardsOf(crowd, shards)
 			if whole {
 				keys = append(keys, job.JobKey(crowd.ID))
@@ -114,10 +116,17 @@ func TestRowsOfANewerReleaseKeepNobodyWaiting(t *testing.T) {
 			if w.woken()[lost.ID] == 0 {
 				t.Errorf("the lost message was not found; the sweep reports %v", report.Due)
 			}
-			if report.Due["unread"] != shards || err == nil || len(err.Error()) > 2_000 {
-				t.Errorf("the sweep reports %v, %.3000v; want %d rows that it could not read, in few words", report.Due, err, shards)
+			unread, woken := shards, readable
+			if whole {
+				unread, woken = shards+readable, 0
 			}
-			for _, want := range []string{"ledger_row_schema: 900 times, at ", "JOB#" + crowd.ID + " UNIT#s", "finish the deployment of the release that wrote it"} {
+			if got := w.woken()[crowd.ID]; got != woken {
+				t.Errorf("%d shards of the job that has those rows were woken, want %d", got, woken)
+			}
+			if report.Due["unread"] != unread || err == nil || len(err.Error()) > 2_000 {
+				t.Errorf("the sweep reports %v, %.3000v; want %d rows that it could not read, in few words", report.Due, err, unread)
+			}
+			for _, want := range []string{fmt.Sprintf("ledger_row_schema: %d times, at ", unread), "JOB#" + crowd.ID + " UNIT#s", "finish the deployment of the release that wrote it"} {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("the sweep says %.3000v, want %q in it", err, want)
 				}
@@ -250,6 +259,28 @@ func TestAJobsMassDelaysNobody(t *testing.T) {
 			t.Errorf("the orphan was not reached: %v; the sweep reports %v", left, report)
 		}
 	})
+}
+
+// TestAJobIsSentNoMoreThanItsShareInOneSweep has more shards of one job wait than a sweep wakes of one: the next wakes the
+// others.
+func TestAJobIsSentNoMoreThanItsShareInOneSweep(t *testing.T) {
+	t.Parallel()
+	const more = 50
+	w, crowd := crowded(t, limits.WakesMax+more, sim.Options{})
+	lost := w.another(9, "acme")
+	w.Clock.Advance(limits.WakeGrace + time.Second)
+	report, err := w.sweeper.Sweep(t.Context())
+	if woken := w.woken(); err != nil || woken[crowd.ID] != limits.WakesMax || woken[lost.ID] == 0 {
+		t.Errorf("the first sweep wakes %v, %v; want %d of the crowd and the other job", woken, err, limits.WakesMax)
+	}
+	if diff := cmp.Diff([]string{fmt.Sprintf("%d due rows of 1 job", more)}, report.Unreached); diff != "" {
+		t.Errorf("the first sweep says that it has not reached (-want +got):\n%s", diff)
+	}
+	before := w.woken()[crowd.ID]
+	w.sweep()
+	if got := w.woken()[crowd.ID] - before; got != more {
+		t.Errorf("the next sweep wakes %d, want the other %d", got, more)
+	}
 }
 
 // TestCleanUpsDelayNobody has many clean-ups of one tenant be due, each longer than a sweep. Another tenant's lost message

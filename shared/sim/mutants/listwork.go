@@ -129,8 +129,8 @@ func sweepMutants() []mutant {
 	case`),
 		one("uploads are never orphans", orphan, `return class, s.Store.AbortUpload(ctx, upload.Key, upload.ID)`, `return class, nil`),
 		one("objects are never orphans", orphan, `return class, s.Store.Delete(ctx, object.Key, object.ETag)`, `return class, nil`),
-		one("the sweeper doesn't wake units", sweep, `return "woken", s.wake(ctx, unit, 0)`, `return "woken", nil`),
-		one("the sweeper doesn't wake jobs", sweep, `		return "woken", s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)`, `		return "woken", nil`).
+		one("the sweeper doesn't wake units", sweep, `return classWoken, s.wake(ctx, unit, 0)`, `return classWoken, nil`),
+		one("the sweeper doesn't wake jobs", sweep, `		return classWoken, s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)`, `		return classWoken, nil`).
 			because("the plan's own row is due as well and wakes it"),
 		one("the sweeper doesn't expire", sweep, `		return "expired", s.Ledger.Apply(ctx, change)`, `		_ = change
 		return "expired", nil`),
