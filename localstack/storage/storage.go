@@ -162,6 +162,9 @@ func socketName() string {
 // Run serves the store until ctx ends. Requests are answered from the moment
 // that Ready returns.
 func (e *Engine) Run(ctx context.Context) error {
+	// The gateway waits ten seconds for a connection that it never got a request
+	// on. The pool has such, when more were dialled than turned out to be needed.
+	defer context.AfterFunc(ctx, e.pool.CloseIdleConnections)()
 	secret := e.opt.SecretKey + "-gateway-root"
 	err := embedgw.RunVersityGW(ctx, e.store, &embedgw.Config{
 		RootUserAccess:    "sealift-gateway-root",
