@@ -12,8 +12,10 @@ const (
 	// clean-ups; the rest is for what belongs to nothing. None keeps the others from being reached.
 	WakePercent  = 50
 	CleanPercent = 75
-	// CleanTurn is how long a sweep works on one clean-up while others wait.
-	CleanTurn = 20 * time.Second
+	// CleanTurn is how long a sweep works on one clean-up while others wait, LookPercent how much of the clean-ups' time may
+	// go into looking whose they are.
+	CleanTurn   = 10 * time.Second
+	LookPercent = 15
 	// TroublesMax is how many calls in a row may fail for want of the other side before a round through things that are
 	// to be removed ends: it would only push.
 	TroublesMax = 10

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -48,6 +49,9 @@ func (s Sweeper) dueRows(ctx context.Context, was string, until time.Time, round
 	positions := map[string]string{}
 	for _, b := range buckets {
 		if b.over {
+			if _, behind := from[b.span.Bucket]; behind {
+				round.unreached(b.span.Bucket + " before the row that it began behind")
+			}
 			continue
 		}
 		round.unreached(fmt.Sprintf("%s after %d rows", b.span.Bucket, b.rows))
@@ -180,10 +184,11 @@ func (s Sweeper) visitNext(ctx context.Context, l *line, round *round) {
 	round.due(class, key, err, 1)
 }
 
-// cleanUps runs the clean-ups that are due, those that have waited longest first. Each gets its share of the time, and
-// goes on in the next sweep.
+// cleanUps runs the clean-ups that are due, those of one tenant after another's. Each gets its share of the time, and goes
+// on in the next sweep.
 func (s Sweeper) cleanUps(ctx context.Context, keys []job.RowKey, round *round) {
 	until := share(ctx, limits.CleanPercent)
+	keys = s.tenantsInTurn(ctx, keys)
 	for n, key := range keys {
 		turn, enough := turnOf(until, len(keys)-n)
 		if past(ctx, until) || !enough {
@@ -197,4 +202,33 @@ func (s Sweeper) cleanUps(ctx context.Context, keys []job.RowKey, round *round) 
 		s.visitNext(own, &line{keys: []job.RowKey{key}}, round)
 		cancel()
 	}
+}
+
+// tenantsInTurn puts one unit of each tenant after the other; each tenant's keep their order. Those that there is no time to
+// look at come last.
+func (s Sweeper) tenantsInTurn(ctx context.Context, keys []job.RowKey) []job.RowKey {
+	until := share(ctx, limits.LookPercent)
+	type placed struct {
+		key  job.RowKey
+		turn int
+	}
+	turns := map[string]int{}
+	units := make([]placed, len(keys))
+	for n, key := range keys {
+		units[n] = placed{key: key, turn: len(keys)}
+		if len(keys) == 1 || past(ctx, until) {
+			continue
+		}
+		// One that can't be read is nobody's; whoever visits it says so.
+		fields, _ := s.Ledger.Row(ctx, key, "tenant")
+		tenant, _ := fields["tenant"].(string)
+		units[n].turn = turns[tenant]
+		turns[tenant]++
+	}
+	slices.SortStableFunc(units, func(a, b placed) int { return cmp.Compare(a.turn, b.turn) })
+	inTurn := make([]job.RowKey, len(units))
+	for n, unit := range units {
+		inTurn[n] = unit.key
+	}
+	return inTurn
 }
