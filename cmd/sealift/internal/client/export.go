@@ -40,10 +40,13 @@ type Export struct {
 	Waiting *Waiting `json:"waiting"`
 }
 
+// Revoked is how an export stands whose delivery somebody ended.
+const Revoked = "revoked"
+
 // Stands is where the export stands, in one word: its state, but revoked for what was ended before its time.
 func (e Export) Stands() string {
 	if e.RevokedAt != nil {
-		return "revoked"
+		return Revoked
 	}
 	return string(e.State)
 }
