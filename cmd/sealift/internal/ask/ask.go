@@ -5,7 +5,9 @@ package ask
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,15 +37,14 @@ type Words struct {
 	Encoding    string
 }
 
-// Request renders the words as the API's JSON.
+// Request renders the words as the API's JSON. Its error tells every fault that the words themselves show.
 func (w Words) Request() ([]byte, error) {
+	var faults []error
 	if w.Definition == "" {
-		return nil, fmt.Errorf("--definition is missing; name what shall be exported, as in --definition orders")
+		faults = append(faults, errors.New("--definition is missing; name what shall be exported, as in --definition orders"))
 	}
-	for _, name := range w.Columns {
-		if strings.TrimSpace(name) == "" {
-			return nil, fmt.Errorf("--column has an empty name; name columns, as in --column order_id,status, or leave the flag out for all")
-		}
+	if slices.ContainsFunc(w.Columns, func(name string) bool { return strings.TrimSpace(name) == "" }) {
+		faults = append(faults, errors.New("--column has an empty name; name columns, as in --column order_id,status, or leave the flag out for all"))
 	}
 	request := snapshot.Request{
 		Definition: w.Definition, Purpose: w.Purpose, Columns: w.Columns, Zone: w.Zone, Layout: w.Layout, FileName: w.FileName,
@@ -52,22 +53,21 @@ func (w Words) Request() ([]byte, error) {
 			Header: w.Header, BOM: w.BOM, Null: w.Null, Encoding: w.Encoding,
 		},
 	}
-	var err error
-	if request.Span.From, err = instant("--from", w.From, w.Zone); err != nil {
-		return nil, err
-	}
-	if request.Span.To, err = instant("--to", w.To, w.Zone); err != nil {
-		return nil, err
-	}
-	if request.AsOf, err = instant("--as-of", w.AsOf, w.Zone); err != nil {
-		return nil, err
-	}
-	for _, text := range w.Filters {
-		filter, err := ParseFilter(text)
-		if err != nil {
-			return nil, err
+	for _, given := range []struct {
+		flag, text string
+		to         *string
+	}{{"--from", w.From, &request.Span.From}, {"--to", w.To, &request.Span.To}, {"--as-of", w.AsOf, &request.AsOf}} {
+		var err error
+		if *given.to, err = instant(given.flag, given.text, w.Zone); err != nil {
+			faults = append(faults, err)
 		}
-		request.Filters = append(request.Filters, filter)
+	}
+	var err error
+	if request.Filters, err = parseFilters(w.Filters); err != nil {
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	return json.Marshal(request)
 }

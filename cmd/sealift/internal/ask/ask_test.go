@@ -173,6 +173,25 @@ func TestWordsThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestEveryFaultOfTheWordsIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	words := ask.Words{Columns: []string{""}, From: "yesterday", To: "2026-02-30", AsOf: "2026-02-01", Filters: []string{"status", "gift=1", "note:=yes"}}
+	_, err := words.Request()
+	if err == nil {
+		t.Fatal("the words are taken")
+	}
+	want := []string{"--definition is missing; ", "--column has an empty name; ", `--from is "yesterday"; `, `--to is "2026-02-30"; `, "the filter 'status' has no operator", "the filter 'note:=yes' has yes after :=, "}
+	lines := strings.Split(err.Error(), "\n")
+	for i, begins := range want {
+		if !strings.HasPrefix(lines[i], begins) {
+			t.Errorf("line %d is %q, want %q", i+1, lines[i], begins)
+		}
+	}
+	if rest := strings.Join(lines[len(want):], "\n"); rest != ask.FilterHelp || !strings.HasSuffix(lines[len(want)-1], "; write one of these:") {
+		t.Errorf("the help isn't told once, at the end: %s", err)
+	}
+}
+
 func TestARefusalNamesFlags(t *testing.T) {
 	t.Parallel()
 	words := ask.Words{Definition: "orders", Columns: []string{"id", "colour"}, Filters: []string{"gift=true", "country in DE,FR", "gift!=no", "id>=x", "le=1"}}

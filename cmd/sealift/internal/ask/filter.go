@@ -3,6 +3,7 @@ package ask
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -46,6 +47,25 @@ func Signs() map[string]string {
 		}
 	}
 	return signs
+}
+
+// parseFilters reads all filters, and says of all that can't be read what is wrong, and once how they are written.
+func parseFilters(texts []string) ([]snapshot.Filter, error) {
+	var filters []snapshot.Filter
+	var wrong []string
+	for _, text := range texts {
+		filter, err := ParseFilter(text)
+		if u := (*unreadable)(nil); errors.As(err, &u) {
+			wrong = append(wrong, u.what)
+		} else if err != nil {
+			return nil, err
+		}
+		filters = append(filters, filter)
+	}
+	if wrong != nil {
+		return nil, &unreadable{strings.Join(wrong, "\n")}
+	}
+	return filters, nil
 }
 
 // ParseFilter reads one filter.
@@ -157,6 +177,15 @@ func quote(text string) json.RawMessage {
 	return value
 }
 
+// unreadable is a filter that can't be read.
+type unreadable struct{ what string }
+
+// Error says what is wrong and how a filter is written.
+func (u *unreadable) Error() string { return u.what + helpBehind }
+
+// helpBehind follows the last filter that can't be read.
+const helpBehind = "; write one of these:\n" + FilterHelp
+
 func refused(text, why string) error {
-	return fmt.Errorf("the filter '%s' %s; write one of these:\n%s", text, why, FilterHelp)
+	return &unreadable{fmt.Sprintf("the filter '%s' %s", text, why)}
 }
