@@ -16,7 +16,7 @@ import (
 // it fails when the budget of crashes is used up, a minute's lease each, and says what to look at.
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
-	const memoryMiB, rowBytes = 128, 50 << 20 // a row passes through memory more than twice
+	const memoryMiB, rowBytes = 128, 30 << 20 // a row passes through memory more than twice
 	text, err := os.ReadFile(filepath.Join(checkout(t), "template.yaml"))
 	ok(t, err)
 	const worker = "MemorySize: 512"

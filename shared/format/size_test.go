@@ -52,7 +52,7 @@ func TestLargeRowsFitAndTheRestStaysInItsPart(t *testing.T) {
 	}
 	w := newWriter(t, note(format.Gzip), format.PartOptions{})
 	_, err := w.Append(line(strings.Repeat("x", limits.RowBytesMax)), 0)
-	wantError(t, err, "permanent", "row_too_large", `column "note"`, `key 7`, "64 MiB")
+	wantError(t, err, "permanent", "row_too_large", `column "note"`, `key 7`, "32 MiB")
 }
 
 func TestManyLargeRowsNeedNoMoreMemoryThanTheBounds(t *testing.T) {

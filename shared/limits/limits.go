@@ -26,8 +26,15 @@ const (
 	StorePartsMax = 10_000
 	// StoreCopyBytesMax is the most that one part copy may cover.
 	StoreCopyBytesMax = 1 * GiB
-	// RowBytesMax is the largest encoded row that a worker accepts.
-	RowBytesMax = 64 * MiB
+	// RowBytesMax is the largest row that a worker accepts, both as its source sends it and as its format writes it.
+	RowBytesMax = 32 * MiB
+	// WorkerBytes is the memory that template.yaml gives to process-shard. WorkerBytesOther is what it takes beside large rows;
+	// RowHolds is how often it may hold a row of the largest size at once, what the collector hasn't taken yet included: in two
+	// batches that have grown, the source's answer, the block or page, its packed form and the parts. No export of such rows from
+	// any source in any format had more than 411 MiB in all, which is 12.3 times.
+	WorkerBytes      = 512 * MiB
+	WorkerBytesOther = 64 * MiB
+	RowHolds         = 13
 
 	// KeyBytesMax bounds one row's key as it is stored, escapes included. A unit's row holds four of them beside its parts.
 	KeyBytesMax = 32 << 10
@@ -55,7 +62,7 @@ const (
 	PageBytes = 256 << 10
 	// DictionaryBytes bounds the distinct values that one column's dictionary holds, DictionariesBytes those of all.
 	DictionaryBytes   = 64 << 10
-	DictionariesBytes = 4 * MiB
+	DictionariesBytes = 2 * MiB
 
 	// WorkerGCPercent is by how much a worker's heap may grow over what is in use before garbage is collected.
 	WorkerGCPercent = 25
@@ -195,7 +202,10 @@ const (
 	_ = uint(StorePartsMax - 2*PartsPerShardMax) // takeovers may skip numbers
 	_ = uint(StorePartsMax - ShardsPerJobMax)    // one copy a shard fits
 	_ = uint(RowBytesMax - BatchBytes)           // a batch may always hold one row
-	_ = uint(SheetRowsMax - SheetShardRows)      // a shard as planned fits a worksheet
+
+	_ = uint(WorkerBytes - WorkerBytesOther - RowHolds*RowBytesMax) // the largest rows fit a worker's memory
+
+	_ = uint(SheetRowsMax - SheetShardRows) // a shard as planned fits a worksheet
 
 	_ = uint(LedgerRowBytesMax - 4*KeyBytesMax - PartsPerShardMax*PartRowBytes - FragmentBytesMax - RowBytesOther) // a unit's row fits
 	_ = uint(LedgerRowBytesMax - SnapshotBytesMax - KeyBytesMax - RowBytesOther)                                   // a job's row fits

@@ -354,3 +354,13 @@ func TestAlarmsNameWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+// The largest rows fit the memory that limits reckons with.
+func TestAWorkerHasTheMemoryThatItsRowsTake(t *testing.T) {
+	t.Parallel()
+	found := readTemplate(t)
+	name := found.function(t, "process-shard")
+	if have := found.Resources[name].Properties.MemorySize; have*limits.MiB != limits.WorkerBytes {
+		t.Errorf("template.yaml gives %s %d MB, limits.WorkerBytes is %d: keep them the same, and RowBytesMax inside them", name, have, limits.WorkerBytes/limits.MiB)
+	}
+}

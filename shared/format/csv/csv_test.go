@@ -277,7 +277,7 @@ func TestLargeRowsAreWrittenUpToTheLimit(t *testing.T) {
 			t.Errorf("%s: a row above the limit is written", name)
 			continue
 		}
-		wantError(t, err, "row_too_large", "64 MiB", `key k-7`)
+		wantError(t, err, "row_too_large", "32 MiB", `key k-7`)
 	}
 	var counters field.Counters
 	_, err := csv.New(config(row.Bytes)).AppendRow(nil, nil, batch(strings.Repeat("\xff", limits.RowBytesMax*3/4)), 0, &counters)

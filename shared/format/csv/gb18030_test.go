@@ -253,5 +253,5 @@ func TestALargeTextInGB18030IsMeasuredBeforeItIsWritten(t *testing.T) {
 	}
 	var counters field.Counters
 	_, err := csv.New(chinese(row.String)).AppendRow(nil, nil, batch(strings.Repeat("ñ", 17<<20)), 0, &counters)
-	wantError(t, err, "row_too_large", "64 MiB")
+	wantError(t, err, "row_too_large", "32 MiB")
 }

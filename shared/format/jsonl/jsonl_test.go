@@ -189,7 +189,7 @@ func TestLargeRowsAreWrittenUpToTheLimit(t *testing.T) {
 	} {
 		var counters field.Counters
 		dst, err := jsonl.New(config(row.String, row.String)).AppendRow(nil, nil, batch(values...), 0, &counters)
-		wantError(t, err, "row_too_large", "64 MiB", `key k-7`)
+		wantError(t, err, "row_too_large", "32 MiB", `key k-7`)
 		if cap(dst) > limits.RowBytesMax+limits.MiB {
 			t.Errorf("%s: %d bytes were held for a row that is refused", name, cap(dst))
 		}

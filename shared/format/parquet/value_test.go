@@ -219,7 +219,7 @@ func TestALargeRowIsOneRowAndATooLargeOneIsRefused(t *testing.T) {
 	}
 	w := parquet.NewWriter(config, part.Options{})
 	_, err = w.Append(batch(lines(strings.Repeat("x", limits.RowBytesMax)), 1), 0)
-	wantError(t, err, field.CodeTooLarge, `column "value"`, "64 MiB")
+	wantError(t, err, field.CodeTooLarge, `column "value"`, "32 MiB")
 }
 
 func TestManyDistinctOrLargeTextsNeedNoMoreMemoryThanTheBounds(t *testing.T) {
