@@ -12,6 +12,8 @@ type Intent struct {
 	Job Job
 	// KeyDigest is the SHA-256 in hex of the Idempotency-Key, given or derived.
 	KeyDigest string
+	// AskedDigest is the digest of the request as it was asked; that of the job is of what it was resolved to.
+	AskedDigest string
 	// KeyMemory is how long the key is remembered.
 	KeyMemory time.Duration
 	// ActiveMax is how many unfinished jobs the tenant may have, counted in the same write.
@@ -42,6 +44,7 @@ func Create(intent Intent, now time.Time) Change {
 				{fieldSchema, int64(Schema)},
 				{"job", j.ID},
 				{"request_digest", j.RequestDigest},
+				{"asked_digest", intent.AskedDigest},
 				{FieldExpires, now.Add(intent.KeyMemory).Unix()},
 			},
 			Applied: []Guard{bound},
@@ -61,17 +64,25 @@ func Create(intent Intent, now time.Time) Change {
 	}}
 }
 
-// BoundKey is what an idempotency row remembers.
+// BoundKey is what an idempotency row remembers, until Expires. AskedDigest is empty in the rows of releases that had none.
 type BoundKey struct {
 	Job           string
 	RequestDigest string
+	AskedDigest   string
+	Expires       time.Time
 }
+
+// Remembers reports whether the key is still bound.
+func (b BoundKey) Remembers(now time.Time) bool { return b.Expires.Unix() >= now.Unix() }
 
 // DecodeBoundKey reads an idempotency row.
 func DecodeBoundKey(fields Fields) (BoundKey, error) {
 	r := &reader{row: fields, what: "idempotency row"}
 	r.schema()
-	bound := BoundKey{Job: r.text("job"), RequestDigest: r.text("request_digest")}
+	bound := BoundKey{
+		Job: r.text("job"), RequestDigest: r.text("request_digest"), AskedDigest: r.text("asked_digest"),
+		Expires: time.Unix(r.number(FieldExpires), 0).UTC(),
+	}
 	return bound, r.err
 }
 

@@ -39,17 +39,24 @@ type Answer struct {
 
 // Validate does everything of Create but the writing: the snapshot that would be frozen, or the refusal.
 func (c Creator) Validate(ctx context.Context, ask Ask) (snapshot.Snapshot, error) {
-	_, _, snap, err := c.freeze(ctx, ask)
-	return snap, err
+	record, d, err := c.permitted(ctx, ask)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	return c.freeze(ask, record, d)
 }
 
 // Create checks the ask, freezes it and makes the job in one conditional write; it never reads the data. The same
-// tenant, key and request give the same job again, also when an earlier answer was lost. The same key with another
-// request is Invalid with code idempotency_key_reused, and recorded.
+// tenant, key and request give the same job again, also when an earlier answer was lost or the definition has become another
+// one since. The same key with another request is Invalid with code idempotency_key_reused, and recorded.
 func (c Creator) Create(ctx context.Context, ask Ask) (Answer, error) {
-	record, d, snap, err := c.freeze(ctx, ask)
+	record, d, err := c.permitted(ctx, ask)
 	if err != nil {
 		return Answer{}, err
+	}
+	snap, err := c.freeze(ask, record, d)
+	if err != nil {
+		return c.grantedBefore(ctx, ask, err)
 	}
 	if d.RequireKey && ask.Key == "" {
 		return Answer{}, &job.Error{Kind: job.Invalid, Code: "idempotency_key_missing", Field: "Idempotency-Key",
@@ -61,7 +68,8 @@ func (c Creator) Create(ctx context.Context, ask Ask) (Answer, error) {
 		Retention: d.Retention(), DownloadsMax: d.Limits.DownloadsMax, RowsMax: d.Limits.RowsMax,
 	}
 	intent := job.Intent{
-		Job: j, KeyDigest: c.keyDigest(ask, j.RequestDigest), KeyMemory: limits.KeyMemory, ActiveMax: d.Limits.ActiveJobsMax,
+		Job: j, KeyDigest: c.keyDigest(ask, j.RequestDigest), AskedDigest: ask.Request.AskedDigest(ask.Who),
+		KeyMemory: limits.KeyMemory, ActiveMax: d.Limits.ActiveJobsMax,
 	}
 	for range limits.ConflictTries {
 		err = c.Ledger.Apply(ctx, job.Create(intent, c.Ledger.Now()))
@@ -81,23 +89,46 @@ func (c Creator) Create(ctx context.Context, ask Ask) (Answer, error) {
 		Detail: "another request with this Idempotency-Key is being created; ask again in a second"}
 }
 
-func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, definition.Definition, snapshot.Snapshot, error) {
-	fail := func(err error) (job.DefinitionRecord, definition.Definition, snapshot.Snapshot, error) {
-		return job.DefinitionRecord{}, definition.Definition{}, snapshot.Snapshot{}, err
-	}
+// permitted is the newest version of the definition that the ask names, if the asker may export from it at all.
+func (c Creator) permitted(ctx context.Context, ask Ask) (job.DefinitionRecord, definition.Definition, error) {
 	if ask.Request.Definition == "" {
-		return fail(unknownDefinition("missing; name a definition that you may export from"))
+		return job.DefinitionRecord{}, definition.Definition{}, unknownDefinition("missing; name a definition that you may export from")
 	}
 	record, d, err := readDefinition(ctx, c.Ledger, ask.Request.Definition, 0)
 	if job.KindOf(err) == job.NotFound || (err == nil && !policy.MayRequest(ask.Who, d)) {
-		return fail(unknownDefinition(strconv.Quote(job.Clip(ask.Request.Definition)) + "; there is none of this name that you may export from"))
+		err = unknownDefinition(strconv.Quote(job.Clip(ask.Request.Definition)) + "; there is none of this name that you may export from")
 	}
+	return record, d, err
+}
+
+// grantedBefore answers an ask that the newest definition refuses. One that was granted under its key, by an earlier version
+// or with other rights, is a repeat and gives its job; any other is refused as it was. Only here is a key read for itself:
+// among asks that are granted the write decides.
+func (c Creator) grantedBefore(ctx context.Context, ask Ask, refusal error) (Answer, error) {
+	if ask.Key == "" {
+		return Answer{}, refusal
+	}
+	row, err := c.Ledger.Row(ctx, job.IdempotencyKey(ask.Who.Tenant, c.keyDigest(ask, "")))
 	if err != nil {
-		return fail(err)
+		return Answer{}, err
 	}
+	if len(row) == 0 {
+		return Answer{}, refusal
+	}
+	bound, err := job.DecodeBoundKey(row)
+	if err != nil {
+		return Answer{}, err
+	}
+	if bound.AskedDigest != ask.Request.AskedDigest(ask.Who) || !bound.Remembers(c.Ledger.Now()) {
+		return Answer{}, refusal
+	}
+	return c.point(ctx, bound.Job, true)
+}
+
+func (c Creator) freeze(ask Ask, record job.DefinitionRecord, d definition.Definition) (snapshot.Snapshot, error) {
 	snap, err := snapshot.Freeze(ask.Request, d, record.Version, ask.Who, c.Ledger.Now())
 	if err != nil {
-		return fail(err)
+		return snapshot.Snapshot{}, err
 	}
 	// What no format can write is refused here and not by the first worker.
 	if err := FileSpec(snap, 0).Validate(); err != nil {
@@ -105,9 +136,9 @@ func (c Creator) freeze(ctx context.Context, ask Ask) (job.DefinitionRecord, def
 		if known := new(job.Error); errors.As(err, &known) {
 			detail = known.Detail
 		}
-		return fail(&job.Error{Kind: job.Invalid, Code: "format_option", Field: "/format", Detail: "/format: by definition " + d.Name + ", " + detail, Err: err})
+		return snapshot.Snapshot{}, &job.Error{Kind: job.Invalid, Code: "format_option", Field: "/format", Detail: "/format: by definition " + d.Name + ", " + detail, Err: err}
 	}
-	return record, d, snap, nil
+	return snap, nil
 }
 
 // unknownDefinition refuses what stands for a definition's name. One that isn't for the asker is told like one that isn't
@@ -143,7 +174,9 @@ func (c Creator) refusedBy(ctx context.Context, ask Ask, intent job.Intent, refu
 	if err != nil {
 		return Answer{}, false, err
 	}
-	if bound.RequestDigest == intent.Job.RequestDigest {
+	// The same words are the same request whatever the definition makes of them now, and other words are as well while it
+	// makes the same of both. Keys of releases that kept no digest of the words have the second only.
+	if bound.AskedDigest == intent.AskedDigest || bound.RequestDigest == intent.Job.RequestDigest {
 		answer, err := c.point(ctx, bound.Job, true)
 		return answer, false, err
 	}

@@ -133,10 +133,13 @@ func (f *freezer) filter(where string, filter Filter) (Wanted, error) {
 	return wanted, nil
 }
 
+// zoneDefault is the zone of a request that names none.
+const zoneDefault = "UTC"
+
 func (f *freezer) zone(s *Snapshot) error {
 	s.Zone = f.request.Zone
 	if s.Zone == "" {
-		s.Zone = "UTC"
+		s.Zone = zoneDefault
 	}
 	location, err := time.LoadLocation(s.Zone)
 	if err != nil || !portableZone(s.Zone) {

@@ -99,8 +99,9 @@ func (s Snapshot) Encode() string {
 func (s Snapshot) Digest() string { return digest(s.Encode()) }
 
 // RequestDigest is the digest of what the applicant decided: the snapshot without what the server chose for it (the
-// cutoff, when none was asked for, and the versions of definition and policy). An Idempotency-Key is bound to it, so
-// that asking again later with the same words is the same request.
+// cutoff, when none was asked for, and the versions of definition and policy). An Idempotency-Key is bound to it
+// beside the request's AskedDigest: it knows that a default spelled out is the same request, for as long as the definition
+// and the applicant's rights stay as they are.
 func (s Snapshot) RequestDigest(request Request) string {
 	s.DefinitionVersion, s.Policy = 0, ""
 	if request.AsOf == "" {

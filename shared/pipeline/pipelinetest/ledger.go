@@ -110,7 +110,9 @@ func createRepeats(s *story) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	diff(s.t, "bound key", bound, job.BoundKey{Job: j.ID, RequestDigest: intent.Job.RequestDigest})
+	diff(s.t, "bound key", bound, job.BoundKey{
+		Job: j.ID, RequestDigest: intent.Job.RequestDigest, AskedDigest: intent.AskedDigest, Expires: s.now.Add(intent.KeyMemory).Truncate(time.Second).UTC(),
+	})
 	diff(s.t, "active jobs", s.row(job.QuotaKey(s.tenant))["active_jobs"], job.Value(int64(1)))
 	event, err := job.DecodeEvent(s.row(job.EventKey(j.ID, 1, "")))
 	if err != nil || event.Action != audit.Created || event.Detail["definition"] != "orders" {

@@ -124,7 +124,7 @@ func jobSamples() []Sample {
 		return change
 	}
 	return []Sample{
-		{"create", job.Create(job.Intent{Job: queued, KeyDigest: "9f", KeyMemory: 24 * time.Hour, ActiveMax: 10}, now)},
+		{"create", job.Create(job.Intent{Job: queued, KeyDigest: "9f", AskedDigest: "7c", KeyMemory: 24 * time.Hour, ActiveMax: 10}, now)},
 		{"plan", must(queued.Plan(sampleUnit(job.PlanID), job.Planned{Shards: 2, RowsEstimated: 40, Ceiling: row.Key{"2026-03-01T00:00:00Z", "99"}}, act))},
 		{"plan_empty", must(queued.Plan(sampleUnit(job.PlanID), job.Planned{Shards: 1}, act))},
 		{"begin_publish", must(running.BeginPublish(sampleUnit(job.FinalizeID), publishing.Publish, act))},

@@ -42,7 +42,7 @@ func (s *story) intent() job.Intent {
 	copy(random[:], unique())
 	j := sampleJob(job.StateQueued)
 	j.ID, j.Tenant = job.NewID(random), s.tenant
-	return job.Intent{Job: j, KeyDigest: unique(), KeyMemory: time.Hour, ActiveMax: 100}
+	return job.Intent{Job: j, KeyDigest: unique(), AskedDigest: unique(), KeyMemory: time.Hour, ActiveMax: 100}
 }
 
 func (s *story) act() job.Act { return job.Act{Actor: job.System, Now: s.now} }
