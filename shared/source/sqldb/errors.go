@@ -43,6 +43,7 @@ const (
 	faultReal      fault = "is stored as a binary floating-point number, which isn't an exact decimal; store it as TEXT or declare the column float64"
 	faultText      fault = "holds what isn't a value of the declared kind"
 	faultForm      fault = "is written in another form than the tenant's first row"
+	faultNumber    fault = "is stored as a number, whose order isn't that of its text; declare the column int64 or float64, store every row as TEXT, or ask for single values: eq, ne and in compare what the file shows"
 	faultBig       fault = "is an integer beyond 2^53, which a float64 can't carry exactly; declare the column int64"
 )
 

@@ -32,6 +32,42 @@ func comparison(op row.Op) (text string, ok bool) {
 	return "", false
 }
 
+// ordered reports whether a comparison asks for what is below or above.
+func ordered(op row.Op) bool {
+	switch op {
+	case row.Less, row.LessEqual, row.Greater, row.GreaterEqual:
+		return true
+	case row.Equal, row.NotEqual, row.In, row.IsNull, row.NotNull:
+		return false
+	}
+	return false
+}
+
+// checkOrders refuses filters that ask what is below or above of columns that are strings for want of a better kind: the order of their
+// text isn't that of their values, of which 9 is below 50 and 9:00 below 20:00, and whoever asks means the values. have gives a column's
+// type and what to do about it, "" where its values are text.
+func checkOrders(q *row.Query, have func(column row.Column) (declared, advice string)) error {
+	for _, f := range q.Filters {
+		if f.Column.Kind != row.String || !ordered(f.Op) {
+			continue
+		}
+		if declared, advice := have(f.Column); advice != "" {
+			return filterInvalid(f, "isn't possible: in table "+q.Table+" the column has type "+declared+", whose values sort in another order than "+
+				"its text, so that other rows would be found than those that are meant; "+advice+" in a new version of the definition, or ask for single values: "+
+				"eq, ne and in compare what the file shows")
+		}
+	}
+	return nil
+}
+
+// declareAs and viewAs are the advice for a column whose values have a kind of their own, and for one whose values have none but can be
+// said in SQL.
+func declareAs(kinds string) string { return "declare the column " + kinds }
+
+func viewAs(column row.Column, expression, what string) string {
+	return "name a view with a column of " + what + " for it, such as " + strings.ReplaceAll(expression, "?", column.Source) + ","
+}
+
 // compare builds one filter's condition: left is the SQL of what is compared and operand binds one value for it. As in
 // SQL, a NULL satisfies is_null and nothing else, not even ne.
 func compare(f row.Filter, left string, operand func(value string) (string, error)) (string, error) {
@@ -55,8 +91,7 @@ func compare(f row.Filter, left string, operand func(value string) (string, erro
 	default:
 		return "", filterInvalid(f, "isn't known; use eq, ne, lt, le, gt, ge, in, is_null or not_null")
 	}
-	ordered := f.Op != row.Equal && f.Op != row.NotEqual && f.Op != row.In
-	if ordered && (f.Column.Kind == row.Bool || f.Column.Kind == row.Bytes) {
+	if ordered(f.Op) && (f.Column.Kind == row.Bool || f.Column.Kind == row.Bytes) {
 		return "", filterInvalid(f, "isn't possible: the kind has no order; use eq, ne, in, is_null or not_null")
 	}
 	if f.Column.Kind == row.JSON {

@@ -262,6 +262,12 @@ func (t *mysqlTable) check(q *row.Query) error {
 			return unfitForKey(q, column, have.declared, "its order isn't that of what the file shows")
 		}
 	}
+	if err := checkOrders(q, func(column row.Column) (string, string) {
+		have := t.typeOf(column)
+		return have.declared, have.orderAdvice(column)
+	}); err != nil {
+		return err
+	}
 	return t.checkCharsets(q)
 }
 

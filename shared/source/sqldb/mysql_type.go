@@ -196,6 +196,36 @@ func (t mysqlType) orders() bool {
 	return false
 }
 
+// orderAdvice says what to do to compare a column of strings by its values, "" where they are text.
+func (t mysqlType) orderAdvice(column row.Column) string {
+	switch t.class {
+	case classText:
+		switch t.name {
+		case "uuid":
+			return viewAs(column, "CAST(? AS CHAR(36))", "kind string")
+		case "inet4":
+			return viewAs(column, "INET_ATON(?)", "kind int64")
+		case "inet6":
+			return viewAs(column, "HEX(INET6_ATON(?))", "kind string")
+		}
+		return ""
+	case classBinary:
+		return ""
+	case classChoice:
+		return viewAs(column, "CAST(? + 0 AS UNSIGNED)", "kind int64")
+	case classInteger, classBit:
+		return declareAs("int64 or decimal")
+	case classYear:
+		return declareAs("int64")
+	case classTime:
+		return viewAs(column, "TIME_TO_SEC(?)", "kind int64 (decimal, where it has fractions of a second)")
+	case classJSON:
+		return viewAs(column, "JSON_UNQUOTE(JSON_EXTRACT(?, '$.name'))", "kind string")
+	case classOther, classDecimal, classFloat, classDouble, classDate, classDateTime, classTimestamp:
+	}
+	return "declare its own kind"
+}
+
 // rounded reports whether the server writes fewer digits of a number than it holds: of a FLOAT six, of a DOUBLE(12,4) four
 // behind the dot.
 func (t mysqlType) rounded() bool {

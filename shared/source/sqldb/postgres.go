@@ -189,6 +189,9 @@ func (s *postgresSource) prepareQuery(ctx context.Context, q *row.Query) error {
 	}
 	var shape strings.Builder
 	shape.WriteString(q.Table)
+	for _, f := range q.Filters {
+		shape.WriteString("\x00" + string(f.Op))
+	}
 	for _, column := range sources(q) {
 		shape.WriteString("\x00" + column.Source + "\x00" + string(column.Kind))
 	}

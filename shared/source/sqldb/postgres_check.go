@@ -170,7 +170,10 @@ func (t *postgresTable) check(q *row.Query) error {
 			return unfitForKey(q, column, have.String(), "it has no order, or one in which different texts are equal")
 		}
 	}
-	return nil
+	return checkOrders(q, func(column row.Column) (string, string) {
+		have := t.columns[column.Source].postgresType
+		return have.String(), have.orderAdvice(column)
+	})
 }
 
 // typeOf is the type with the id, as the relation's columns have it or every database.

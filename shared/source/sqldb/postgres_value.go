@@ -219,6 +219,37 @@ func (t postgresType) orders() bool {
 	return !t.spelled() && t.oid != oidJSON && t.oid != oidJSONB && t.oid != oidXML
 }
 
+// orderAdvice says what to do to compare a column of strings by its values, "" where they are text.
+func (t postgresType) orderAdvice(column row.Column) string {
+	switch t.oid {
+	case oidInt2, oidInt4, oidInt8:
+		return declareAs("int64")
+	case oidNumeric:
+		return declareAs("decimal")
+	case oidTime, oidTimetz, oidInterval:
+		return viewAs(column, "extract(epoch FROM ?)::numeric", "kind decimal")
+	case oidMoney:
+		return viewAs(column, "?::numeric", "kind decimal")
+	case oidUUID, oidMACAddr, oidMACAddr8, oidBit, oidVarbit:
+		return viewAs(column, "?::text", "kind string")
+	case oidInet, oidCIDR:
+		return viewAs(column, "? <<= '10.0.0.0/8'", "kind bool")
+	case oidJSON, oidJSONB:
+		return viewAs(column, "? ->> 'name'", "kind string")
+	}
+	switch t.category {
+	case 'S':
+		return ""
+	case 'E':
+		return viewAs(column, "array_position(enum_range(NULL::"+t.name+"), ?)", "kind int64")
+	case 'A':
+		return viewAs(column, "?[1]", "its elements")
+	case 'R':
+		return viewAs(column, "lower(?)", "its bounds")
+	}
+	return "name a view with a column of what is to be compared"
+}
+
 // spelled reports whether a string is the type's text for want of a better kind.
 func (t postgresType) spelled() bool {
 	switch t.oid {

@@ -18,7 +18,21 @@ type sqliteTable struct {
 	indexes []sqliteIndex
 }
 
-type sqliteColumn struct{ notNull bool }
+type sqliteColumn struct {
+	notNull bool
+	// declared is the column's type as the table has it, which says how values are stored (SQLite documentation, "Datatypes", 3.1).
+	declared string
+}
+
+// number reports whether the column keeps as numbers all that reads as one. Of other types only the rows tell.
+func (c sqliteColumn) number() bool {
+	name := strings.ToUpper(c.declared)
+	has := func(part string) bool { return strings.Contains(name, part) }
+	if has("INT") {
+		return true
+	}
+	return !has("CHAR") && !has("CLOB") && !has("TEXT") && !has("BLOB") && (has("REAL") || has("FLOAT") || has("DOUBLE"))
+}
 
 type sqliteIndex struct {
 	name    string
@@ -104,6 +118,14 @@ func (t *sqliteTable) check(q *row.Query) error {
 	if len(missing) > 0 {
 		return missingColumns(q, missing, nil)
 	}
+	if err := checkOrders(q, func(column row.Column) (declared, advice string) {
+		if have := t.columns[strings.ToLower(column.Source)]; have.number() {
+			return have.declared, declareAs("int64 or float64")
+		}
+		return "", ""
+	}); err != nil {
+		return err
+	}
 	if t.view {
 		return nil
 	}
@@ -134,7 +156,7 @@ func (s *sqliteSource) describe(ctx context.Context, q *row.Query) (*sqliteTable
 		text: `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?1, ?2)`, args: args,
 	}, func(st *sqliteStmt) (bool, error) {
 		column := string(st.value(0).asText())
-		t.columns[strings.ToLower(column)] = sqliteColumn{notNull: st.value(2).integer != 0}
+		t.columns[strings.ToLower(column)] = sqliteColumn{notNull: st.value(2).integer != 0, declared: string(st.value(1).asText())}
 		if st.value(3).integer > 0 {
 			keys++
 			if strings.EqualFold(string(st.value(1).asText()), "INTEGER") {
@@ -190,7 +212,7 @@ func (s *sqliteSource) describeKind(ctx context.Context, t *sqliteTable, keys in
 		return err
 	}
 	if t.rowid != "" {
-		t.columns[strings.ToLower(t.rowid)] = sqliteColumn{notNull: true}
+		t.columns[strings.ToLower(t.rowid)] = sqliteColumn{notNull: true, declared: t.columns[strings.ToLower(t.rowid)].declared}
 	}
 	return err
 }

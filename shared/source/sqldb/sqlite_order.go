@@ -105,6 +105,9 @@ func resultText(tls *libc.TLS, call uintptr, text []byte) {
 
 // sortingForm writes v so that bytewise order is the order of the values.
 func sortingForm(v sqliteValue, column row.Column) ([]byte, fault) {
+	if column.Kind == row.String && (v.class == sqlite3.SQLITE_INTEGER || v.class == sqlite3.SQLITE_FLOAT) {
+		return nil, faultNumber
+	}
 	canonical, wrong := appendSQLite(nil, v, column, utcZone())
 	if wrong != faultNone || !column.Kind.Timed() && column.Kind != row.Decimal {
 		return canonical, wrong

@@ -91,6 +91,9 @@ func (s *sqliteSource) filter(b *builder, f row.Filter) (string, error) {
 		// Bytes are text in UTF-8, as the file shows them; a cast takes them for text in the database's encoding.
 		left = "CASE typeof(" + name + ") WHEN 'blob' THEN " + s.orderExpression(b.query, f.Column) +
 			" ELSE CAST(" + name + " AS TEXT) END COLLATE BINARY"
+		if ordered(f.Op) {
+			left = "CASE typeof(" + name + ") WHEN 'text' THEN " + name + " ELSE " + s.orderExpression(b.query, f.Column) + " END COLLATE BINARY"
+		}
 	case row.Bytes:
 		left = "CAST(" + name + " AS BLOB)"
 	case row.Bool:
