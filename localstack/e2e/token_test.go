@@ -53,6 +53,14 @@ func proveTokens(t *testing.T, s *shared) {
 		}
 	}
 	user{w: s.world, token: good}.do(t, http.MethodGet, "/v1/exports", nil).want(t, http.StatusOK)
+	for _, claim := range []string{"tenant", "sub"} {
+		for _, value := range []any{nil, "", false, []string{tenant}, []string{tenant, foreign}, []string{}, map[string]any{"x": tenant}} {
+			nobody := user{w: s.world, token: sign(jwt.SigningMethodRS256, kid, key, func(c jwt.MapClaims) { c[claim] = value })}
+			if a := nobody.do(t, http.MethodGet, "/v1/exports", nil).want(t, http.StatusForbidden); !strings.Contains(string(a.body), "("+claim+")") {
+				t.Errorf("the refusal of a token whose %s is %v does not name it: %s", claim, value, a.body)
+			}
+		}
+	}
 	nobody := user{w: s.world, token: sign(jwt.SigningMethodRS256, kid, key, func(c jwt.MapClaims) { delete(c, "tenant") })}
 	if a := nobody.do(t, http.MethodGet, "/v1/exports", nil).want(t, http.StatusForbidden); !strings.Contains(string(a.body), "tenant") {
 		t.Errorf("the refusal of a token without a tenant does not name it: %s", a.body)

@@ -81,10 +81,12 @@ func TestClaimsArriveAsText(t *testing.T) {
 	})
 	token := b.token(t, func(c jwt.MapClaims) {
 		c["roles"], c["big"], c["flag"], c["custom:tenant"] = []string{"a", "b"}, int64(9007199254740993), true, "acme"
+		c["none"], c["empty"], c["address"] = nil, []string{}, map[string]any{"city": "Ulm"}
 	})
 	do(t, "POST", b.url+"/v1/exports", map[string]string{"Authorization": "Bearer " + token}, []byte("{}"))
 	want := map[string]string{"iss": b.issuer, "aud": "sealift", "sub": "ada", "exp": "1774789200", "iat": "1774785600", "nbf": "1774785600",
-		"roles": "[a b]", "big": "9007199254740993", "flag": "true", "custom:tenant": "acme"}
+		"roles": "[a b]", "big": "9007199254740993", "flag": "true", "custom:tenant": "acme",
+		"empty": "[]", "address": `{"city":"Ulm"}`}
 	if got.RequestContext.Authorizer == nil {
 		t.Fatal("no authorizer in the payload")
 	}

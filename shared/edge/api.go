@@ -117,19 +117,43 @@ func (a api) read(event events.APIGatewayV2HTTPRequest) (request, error) {
 	}
 	claims := event.RequestContext.Authorizer.JWT.Claims
 	r.who = policy.Principal{Tenant: claims[a.claims.Tenant], Subject: claims["sub"], Roles: roles(claims[a.claims.Roles])}
-	if len(r.who.Tenant) > claimBytesMax || len(r.who.Subject) > claimBytesMax {
-		return request{}, &job.Error{Kind: job.Fenced, Code: "token_incomplete",
-			Detail: "the token's subject or tenant has more than " + strconv.Itoa(claimBytesMax) + " bytes; ask the issuer for shorter names"}
+	return r, a.claims.check(r.who)
+}
+
+// check refuses a principal whose names can't be those of a token as it should be.
+func (c Claims) check(who policy.Principal) error {
+	tenant := "tenant (" + c.Tenant + ")"
+	refuse := func(detail string) error {
+		return &job.Error{Kind: job.Fenced, Code: "token_incomplete", Detail: detail}
 	}
-	if r.who.Tenant == "" || r.who.Subject == "" {
-		return request{}, &job.Error{Kind: job.Fenced, Code: "token_incomplete",
-			Detail: "the token lacks a subject (sub) or a tenant (" + a.claims.Tenant + "); ask the issuer for a token that has both"}
+	if who.Tenant == "" || who.Subject == "" {
+		return refuse("the token lacks a subject (sub) or a " + tenant + "; ask the issuer for a token that has both")
 	}
-	return r, nil
+	for _, claim := range []struct{ name, text string }{{"subject (sub)", who.Subject}, {tenant, who.Tenant}} {
+		if len(claim.text) > claimBytesMax {
+			return refuse("the token's subject or tenant has more than " + strconv.Itoa(claimBytesMax) + " bytes; ask the issuer for shorter names")
+		}
+		if !isName(claim.text) {
+			return refuse("the token's " + claim.name + " is " + claim.text + ", which is no name; ask the issuer for a token in which it is a text and not a list, an object, true, false or null")
+		}
+	}
+	return nil
 }
 
 // claimBytesMax bounds the names that become part of the ledger's keys.
 const claimBytesMax = 256
+
+// isName reports whether a claim can have been a text: the gateway renders what isn't one as text too, a list as "[a b]", an
+// object as JSON, and who would believe it would have a tenant of that name. Emulators write null, which the gateway leaves out.
+// A number is its digits, and so is the text of them.
+func isName(claim string) bool {
+	switch claim {
+	case "null", "<nil>", "true", "false":
+		return false
+	}
+	wrapped := func(open, end string) bool { return strings.HasPrefix(claim, open) && strings.HasSuffix(claim, end) }
+	return !wrapped("[", "]") && !wrapped("{", "}") && !wrapped("map[", "]")
+}
 
 // roles reads a list claim as the gateway renders it: a JSON list becomes "[a b]"; plain text may use spaces or commas.
 func roles(text string) []string {
