@@ -30,11 +30,20 @@ type Upstreams map[string]Upstream
 
 // UnmarshalText reads the configuration's JSON.
 func (u *Upstreams) UnmarshalText(text []byte) error {
-	var parsed map[string]Upstream
-	if err := decodeOnly(text, &parsed); err != nil {
+	var each map[string]json.RawMessage
+	malformed := func(err error) error {
 		return fmt.Errorf(`must be a JSON object of principal to {"subject", "tenants", "roles"}: %w`, err)
 	}
-	for principal, upstream := range parsed {
+	if err := decodeOnly(text, &each); err != nil {
+		return malformed(err)
+	}
+	parsed := Upstreams{}
+	for principal, one := range each {
+		var upstream Upstream
+		if err := decodeOnly(one, &upstream, "subject", "tenants", "roles"); err != nil {
+			return malformed(err)
+		}
+		parsed[principal] = upstream
 		if !strings.HasPrefix(principal, "sqs:") && !strings.HasPrefix(principal, "events:") {
 			return fmt.Errorf("principal %q must begin with sqs: or events: to say where it comes from", principal)
 		}
@@ -96,7 +105,7 @@ func (i Intake) create(ctx context.Context, principal, deliveryID string, text [
 		return "", job.Errorf(job.Invalid, "request_too_large", "the request has %d bytes; at most %d are allowed", len(text), limits.RequestBytesMax)
 	}
 	var asked intent
-	if err := decodeOnly(text, &asked); err != nil {
+	if err := decodeOnly(text, &asked, "tenant", "idempotency_key", "request"); err != nil {
 		return "", job.Errorf(job.Invalid, "request_malformed", "the request must be a JSON object of tenant, idempotency_key and request: %w", err)
 	}
 	who, err := i.Upstreams.who(principal, asked.Tenant)

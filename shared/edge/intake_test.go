@@ -132,6 +132,8 @@ func TestAMessageThatCannotBeUnderstoodIsKept(t *testing.T) {
 	h := opened(t)
 	bodies := []string{
 		``, `null`, `[]`, `{`, `{"tenant": "acme"}`, `{"tenant": "acme", "request": {}}`, `{"tenant": "acme", "request": ` + march + `, "roles": ["finance"]}`,
+		`{"tenant": "acme", "Tenant": "acme", "request": ` + march + `}`, `{"Tenant": "acme", "request": ` + march + `}`, `{"tenant": "acme", "tenant": "acme", "request": ` + march + `}`,
+		`{"tenant": "acme", "requeſt": ` + march + `}`, `{"tenant": "acme", "request": ` + march + `, "IDEMPOTENCY_KEY": "k"}`, `{"tenant": "acme", "request": ` + strings.Replace(march, "purpose", "Purpose", 1) + `}`,
 		asking("acme", "k", march) + "x", asking("acme", "k", `{"definition": "orders", "definition": "orders"}`), strings.Repeat(" ", 300_000),
 	}
 	for _, body := range bodies {
@@ -149,6 +151,9 @@ func TestUpstreamsAreReadWholeOrRefused(t *testing.T) {
 	cases := []struct{ name, text, says string }{
 		{"no JSON", `settlement`, "must be a JSON object"},
 		{"an unknown field", `{"sqs:A": {"subject": "a", "tenants": ["t"], "tennant": 1}}`, "tennant"},
+		{"a field in another case", `{"sqs:A": {"subject": "a", "tenants": ["t"], "Tenants": ["*"]}}`, "Tenants"},
+		{"a field twice", `{"sqs:A": {"subject": "a", "tenants": ["t"], "tenants": ["*"]}}`, "tenants"},
+		{"a principal twice", `{"sqs:A": {"subject": "a", "tenants": ["t"]}, "sqs:A": {"subject": "a", "tenants": ["*"]}}`, "sqs:A"},
 		{"another way in", `{"arn:aws:iam::1:role/a": {"subject": "a", "tenants": ["t"]}}`, "must begin with sqs: or events:"},
 		{"no subject", `{"sqs:A": {"tenants": ["t"]}}`, "needs a subject and tenants"},
 		{"no tenants", `{"sqs:A": {"subject": "a"}}`, "needs a subject and tenants"},
