@@ -72,7 +72,7 @@ func mysqlIdentities(t *testing.T, server *mytest.Server) {
 func mysqlRightsMeanwhile(t *testing.T, server *mytest.Server) {
 	dsn := server.Schema(t)
 	const table = "CREATE TABLE b (tenant varchar(20) NOT NULL, id bigint PRIMARY KEY, v varchar(20))"
-	mytest.Exec(t, dsn, table, "CREATE VIEW t AS SELECT * FROM b", "CREATE USER waiting", "GRANT SELECT ON t TO waiting")
+	mytest.Exec(t, dsn, table, "INSERT INTO b VALUES ('acme', 1, 'x')", "CREATE VIEW t AS SELECT * FROM b", "CREATE USER waiting", "GRANT SELECT ON t TO waiting")
 	src, q := open(t, asUser(dsn, "waiting")), valueQuery(row.String)
 	before := identity(t, src, q)
 	after := ""
@@ -85,6 +85,9 @@ func mysqlRightsMeanwhile(t *testing.T, server *mytest.Server) {
 		next := identity(t, open(t, asUser(dsn, "waiting")), q)
 		if !source.Same(before, next) || after != "" && !source.Same(after, next) {
 			t.Errorf("after %s the view is another one, although only the rights have changed", right)
+		}
+		if rows, err := read(src, q); err != nil || len(rows) != 1 {
+			t.Errorf("after %s the reader that began before it reads %q (%v), want one row", right, rows, err)
 		}
 		after = next
 	}
