@@ -10,6 +10,8 @@ type column struct {
 	reading reading
 	scale   int
 	utf8    bool
+	// pageBytesMax is the size at which a page ends.
+	pageBytesMax int
 	// dictionary is nil for a column that never has one; plain tells that the open chunk has given it up.
 	dictionary *dictionary
 	plain      bool
@@ -23,17 +25,18 @@ type column struct {
 	bools   int
 	numbers []uint16
 
-	// pages are the finished pages and rawPages is their size before compression.
-	pages      []byte
-	rawPages   int64
-	statistics statistics
+	// pages are the finished pages; storedPages is their size and rawPages that before compression.
+	pages       chain
+	storedPages int
+	rawPages    int64
+	statistics  statistics
 }
 
 // levelsRoom is what most pages need before their values; it saves a copy of them.
 const levelsRoom = 64
 
-// add appends a value. A page that must end before it is finished with k.
-func (c *column) add(v *cell, k *compressor) {
+// add appends a value. A page that must end before it is finished with k and goes to f.
+func (c *column) add(v *cell, f *finished, k *compressor) {
 	if v.null {
 		c.mark(0)
 		c.nulls++
@@ -51,7 +54,7 @@ func (c *column) add(v *cell, k *compressor) {
 			return
 		}
 		if len(c.numbers) > 0 {
-			c.endPage(k)
+			c.endPage(f, k)
 		}
 		c.plain = true
 	}
@@ -83,9 +86,24 @@ func (c *column) mark(valid byte) {
 // pageBytes is about the size of the open page.
 func (c *column) pageBytes() int { return len(c.values) + 2*len(c.numbers) }
 
-// endPage finishes the open page.
-func (c *column) endPage(k *compressor) {
-	c.pages = c.appendOpen(c.pages, k)
+// chunkBytes is about what the chunk will take in the part: what is open takes as much of its size as the finished pages.
+func (c *column) chunkBytes() int {
+	open := len(c.values) + len(c.valid) + levelsRoom
+	if c.dictionary != nil {
+		open += len(c.dictionary.values) + len(c.numbers)*numberWidth(len(c.dictionary.starts))/8
+	}
+	if c.rawPages > 0 {
+		open = open * c.storedPages / int(c.rawPages)
+	}
+	return c.storedPages + open
+}
+
+// endPage moves the open page to the finished ones.
+func (c *column) endPage(f *finished, k *compressor) {
+	from := len(f.data)
+	f.data = c.appendOpen(f.data, k)
+	f.add(&c.pages, from)
+	c.storedPages += len(f.data) - from
 }
 
 // appendOpen appends the open page, if there is one, to dst and opens the next.
@@ -112,7 +130,7 @@ func (c *column) appendOpen(dst []byte, k *compressor) []byte {
 	c.rawPages += raw
 	c.rows, c.nulls, c.bools = 0, 0, 0
 	c.valid, c.numbers = c.valid[:0], c.numbers[:0]
-	if c.values = c.values[:0]; cap(c.values) > keptBytesMax {
+	if c.values = c.values[:0]; cap(c.values) > c.pageBytesMax*3/2 {
 		c.values = nil
 	}
 	return dst
@@ -121,8 +139,9 @@ func (c *column) appendOpen(dst []byte, k *compressor) []byte {
 // keptBytesMax is the size of a buffer from which it is given back after a large value.
 const keptBytesMax = 1 << 20
 
-// appendChunk appends the pages of the chunk to dst, returns what the footer says of it, and begins the next.
-func (c *column) appendChunk(dst []byte, k *compressor) ([]byte, chunk) {
+// appendChunk appends the pages of the chunk to dst, returns what the footer says of it, and begins the next. f has the
+// finished ones.
+func (c *column) appendChunk(dst []byte, f *finished, k *compressor) ([]byte, chunk) {
 	start := len(dst)
 	m := chunk{nulls: c.statistics.nulls}
 	if c.dictionary != nil && len(c.dictionary.starts) > 0 {
@@ -131,12 +150,12 @@ func (c *column) appendChunk(dst []byte, k *compressor) ([]byte, chunk) {
 		dst, raw = k.appendPage(dst, h, c.dictionary.values)
 		m.dictionary, m.raw = int64(len(dst)-start), raw
 	}
-	dst = append(dst, c.pages...)
+	dst = f.appendTo(dst, c.pages)
 	dst = c.appendOpen(dst, k)
 	m.raw += c.rawPages
 	m.stored = int64(len(dst) - start)
 	m.bounds = c.statistics.bounds(c.storage, c.utf8)
-	c.pages, c.rawPages, c.plain = c.pages[:0], 0, false
+	c.pages, c.storedPages, c.rawPages, c.plain = chain{}, 0, 0, false
 	c.statistics = statistics{}
 	if c.dictionary != nil {
 		c.dictionary.reset()

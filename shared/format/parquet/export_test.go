@@ -15,3 +15,15 @@ func Groups(config Config, file []byte) (rows, offsets []int64, err error) {
 	}
 	return rows, offsets, r.err
 }
+
+// Held tells tests what the buffers of the open part and of the open row group take.
+func Held(w *Writer) (part, group int) {
+	group = cap(w.finished.data)
+	for _, c := range w.columns {
+		group += cap(c.values) + 2*cap(c.numbers) + cap(c.valid)
+		if d := c.dictionary; d != nil {
+			group += cap(d.values) + 4*cap(d.starts) + 4*cap(d.slots)
+		}
+	}
+	return cap(w.part.Data), group
+}

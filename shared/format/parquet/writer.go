@@ -13,14 +13,15 @@ import (
 	"sealift/shared/row"
 )
 
-// Writer is the part.Writer of Parquet. A row group ends after Cut.GroupRows rows, or when its values take
-// limits.GroupBytes, or when its finished pages take Cut.PartBytes, whichever is first; a part is full when a row group
-// ends and it has its size.
+// Writer is the part.Writer of Parquet. A row group ends after Cut.GroupRows rows; or when its values take
+// limits.GroupBytes, its finished pages Cut.PartBytes, or its finished and open pages limits.GroupHeldBytes; or when its
+// finished pages bring the part to its size and a block; whichever is first. A part is full when a row group ends and it
+// has its size.
 //
-// Its memory is bounded whatever the number of rows: an open page for each column, together at most limits.GroupBytes and
-// one row (which is at most limits.RowBytesMax), the row group's finished pages and the open part, each at most
-// Cut.PartBytes and what is open, dictionaries of at most limits.DictionariesBytes and their tables, and a compressor.
-// Append allocates nothing per row.
+// Its memory is bounded whatever the number of rows and columns: an open page for each column, together at most
+// limits.OpenBytes, the finished pages of the row group in one buffer, dictionaries of at most limits.DictionariesBytes and
+// their tables, the open part, a compressor, and one row, which is at most limits.RowBytesMax. What that adds up to is
+// limits.ColumnarGroupBytes and limits.ColumnarPartBytes. Append allocates nothing per row.
 type Writer struct {
 	config  Config
 	first   bool
@@ -36,8 +37,10 @@ type Writer struct {
 
 	part part.Part
 	full bool
-	// rows, raw and stored are the rows, the bytes of values and of finished pages in the open row group.
-	rows, raw, stored int
+	// rows and raw are the rows and the bytes of values in the open row group, finished its finished pages and open the
+	// bytes of the others.
+	rows, raw, open int
+	finished        finished
 	// groups are the encoded row groups of the open part, count their number.
 	groups     []byte
 	count      int
@@ -57,7 +60,10 @@ func NewWriter(config Config, opt part.Options) *Writer {
 		}
 	}
 	for i, s := range w.schema.storage {
-		c := &column{storage: s, reading: readingOf(config.Columns[i]), scale: config.Columns[i].Scale, utf8: w.schema.texts[i]}
+		c := &column{
+			storage: s, reading: readingOf(config.Columns[i]), scale: config.Columns[i].Scale, utf8: w.schema.texts[i],
+			pageBytesMax: min(limits.PageBytes, limits.OpenBytes/len(config.Columns), w.cut.BlockBytes),
+		}
 		if s == storedBytes {
 			c.dictionary = newDictionary(texts)
 		}
@@ -79,23 +85,32 @@ func (w *Writer) Append(b *row.Batch, r int) (full bool, err error) {
 		return false, err
 	}
 	w.part.RowsHash += w.hash.sum()
-	pageBytes := min(limits.PageBytes, w.cut.BlockBytes)
+	w.open = 0
 	for i, c := range w.columns {
-		before := len(c.pages)
-		c.add(&w.cells[i], w.compressor)
-		if c.pageBytes() >= pageBytes {
-			c.endPage(w.compressor)
+		c.add(&w.cells[i], &w.finished, w.compressor)
+		bytes := c.pageBytes()
+		if bytes >= c.pageBytesMax {
+			c.endPage(&w.finished, w.compressor)
+			continue
 		}
-		w.stored += len(c.pages) - before
+		w.open += bytes
 	}
 	w.part.Rows++
 	w.rows++
 	w.raw += size
-	if w.rows >= w.cut.GroupRows || w.raw >= limits.GroupBytes || w.stored >= w.cut.PartBytes {
+	if w.groupFull() {
 		w.endGroup()
 		w.full = len(w.part.Data) >= w.cut.Size(w.part.Index)
 	}
 	return w.full, nil
+}
+
+// groupFull tells whether the row group ends.
+func (w *Writer) groupFull() bool {
+	stored := len(w.finished.data)
+	return w.rows >= w.cut.GroupRows || w.raw >= limits.GroupBytes ||
+		stored >= w.cut.PartBytes || stored+w.open >= limits.GroupHeldBytes ||
+		len(w.part.Data)+stored >= w.cut.Size(w.part.Index)+w.cut.BlockBytes
 }
 
 // Take is that of part.Writer.
@@ -154,24 +169,40 @@ func (w *Writer) endGroup() {
 	if len(data) == 0 {
 		data = append(data, magic...)
 	}
+	data = grown(data, w.groupBytes())
 	g := group{rows: int64(w.rows), offset: int64(len(data)), chunks: make([]chunk, len(w.columns))}
-	data = slices.Grow(data, w.stored)
-	kept := 0
 	for i, c := range w.columns {
-		data, g.chunks[i] = c.appendChunk(data, w.compressor)
-		kept += cap(c.pages)
+		data, g.chunks[i] = c.appendChunk(data, &w.finished, w.compressor)
 	}
-	if kept > 3*w.cut.PartBytes {
-		// Columns took turns to be the large one; their buffers must not add up.
-		for _, c := range w.columns {
-			c.pages = nil
-		}
-	}
+	w.finished.reset()
 	w.compressor.trim()
 	w.part.Data = data
 	w.groups = w.schema.appendGroup(w.groups, g)
 	w.count++
-	w.rows, w.raw, w.stored = 0, 0, 0
+	w.rows, w.raw, w.open = 0, 0, 0
+}
+
+// groupBytes is about what the row group and the footer behind it will take in the part.
+func (w *Writer) groupBytes() int {
+	stored := 0
+	for _, c := range w.columns {
+		stored += c.chunkBytes()
+	}
+	const more = 64
+	return stored + stored/more + 2*len(w.schema.head) + len(w.schema.tail) + len(w.groups) + 2*ChunkBytes*len(w.columns)
+}
+
+// grown is data with room for so many bytes more. The buffers of parts go round, so they grow by what is missing and not
+// by a share of what they have.
+func grown(data []byte, more int) []byte {
+	size := len(data) + more
+	if size <= cap(data) {
+		return data
+	}
+	if size > limits.BlockBytes {
+		size += limits.BlockBytes - 1 - (size-1)%limits.BlockBytes
+	}
+	return append(make([]byte, 0, size), data...)
 }
 
 // read parses row r of b into cells and the hash, and returns the size of its values in the file.
