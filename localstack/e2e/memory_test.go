@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sealift/shared/limits"
 )
 
 // TestMemoryLimit gives workers less memory than a shard takes: each is killed at its limit in the middle of its work, the
@@ -17,15 +21,7 @@ import (
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	const memoryMiB, rowBytes = 128, 30 << 20 // a row passes through memory more than twice
-	text, err := os.ReadFile(filepath.Join(checkout(t), "template.yaml"))
-	ok(t, err)
-	const worker = "MemorySize: 512"
-	if strings.Count(string(text), worker) != 1 {
-		t.Fatalf("template.yaml has %q %d times; this test lowers the one of process-shard", worker, strings.Count(string(text), worker))
-	}
-	template := filepath.Join(t.TempDir(), "template.yaml")
-	ok(t, os.WriteFile(template, []byte(strings.Replace(string(text), worker, "MemorySize: "+strconv.Itoa(memoryMiB), 1)), 0o600))
-	w := start(t, "--template", template)
+	w := start(t, "--template", workersOf(t, memoryMiB))
 	w.connect(t, "wide", sqlite(t, orders(29, 3, func(int) *string {
 		note := strings.Repeat("x", rowBytes)
 		return &note
@@ -64,4 +60,48 @@ func TestMemoryLimit(t *testing.T) {
 		}
 	}
 	w.settle(t, []string{id})
+}
+
+// TestWidestParquet writes the widest table there may be with workers that have no more memory than the bounds say: one
+// that took more would be killed.
+func TestWidestParquet(t *testing.T) {
+	t.Parallel()
+	const memoryMiB, rows = limits.ColumnarBytesMax / limits.MiB, 4_000
+	w := start(t, "--template", workersOf(t, memoryMiB))
+	w.connect(t, "widest", sqlite(t, orders(31, rows, func(i int) *string {
+		note := fmt.Sprintf("%x", sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
+		return &note
+	})))
+	widest := definition("widest", "widest", map[string]any{"shard_rows": rows})
+	var list []map[string]any
+	for i := range limits.ColumnsMax {
+		source := columns()[i%len(columns())]
+		list = append(list, map[string]any{"name": "c" + itoa(i), "source": source, "kind": kinds()[source]})
+	}
+	widest["columns"], widest["compressions"] = list, []string{"none", "snappy", "zstd"}
+	w.define(t, widest)
+	ana := w.user(t, tenant, "ana")
+	for _, compression := range []string{"none", "snappy", "zstd"} {
+		e := ana.completed(t, ana.create(t, whole("widest", "parquet", compression), "widest "+compression))
+		if e.File.Rows != rows {
+			t.Errorf("%s: the file has %d rows, want %d", compression, e.File.Rows, rows)
+		}
+	}
+	if f := w.figures(t)["process-shard"]; f.Errors > 0 {
+		t.Errorf("%d workers with %d MiB have failed", f.Errors, memoryMiB)
+	}
+}
+
+// workersOf is the path of a template like the real one whose workers have so much memory.
+func workersOf(t *testing.T, memoryMiB int) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(checkout(t), "template.yaml"))
+	ok(t, err)
+	const worker = "MemorySize: 512"
+	if strings.Count(string(text), worker) != 1 {
+		t.Fatalf("template.yaml has %q %d times; this test lowers the one of process-shard", worker, strings.Count(string(text), worker))
+	}
+	path := filepath.Join(t.TempDir(), "template.yaml")
+	ok(t, os.WriteFile(path, []byte(strings.Replace(string(text), worker, "MemorySize: "+strconv.Itoa(memoryMiB), 1)), 0o600))
+	return path
 }
