@@ -100,7 +100,7 @@ func stateRefusals() []refusal {
 			h.ledger = contended{h.world.Ledger}
 			return post(march, withKey("k"))(h)
 		}},
-		{"more unfinished exports than allowed", "active-jobs-exceeded", 429, "", []string{"has 1 unfinished exports", "cancel one"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
+		{"more unfinished exports than allowed", "active-jobs-exceeded", 429, "", []string{"has 1 unfinished export,", "cancel one"}, false, func(h *house) events.APIGatewayV2HTTPResponse {
 			h.apply(h.reshaped(`"active_jobs_max":20`, `"active_jobs_max":1`, `"active_jobs_max": 20`, `"active_jobs_max": 1`))
 			h.created(ana(), withKey("a"))
 			return post(march, withKey("b"))(h)

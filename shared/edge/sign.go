@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 
@@ -45,11 +46,19 @@ func readFile(body []byte) (int64, error) {
 		return 0, nil
 	}
 	var asked struct {
-		File *int64 `json:"file"`
+		File json.RawMessage `json:"file"`
 	}
-	if err := decodeOnly(body, &asked, "file"); err != nil || asked.File == nil || *asked.File < 1 {
+	err := decodeOnly(body, &asked, "file")
+	if err == nil && asked.File == nil {
+		return 0, nil
+	}
+	var number int64
+	if err == nil {
+		err = json.Unmarshal(asked.File, &number)
+	}
+	if err != nil || number < 1 {
 		return 0, &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: "/file", Err: err,
 			Detail: `the body must be empty or a JSON object with nothing but the number of a file from 1, as in {"file": 3}`}
 	}
-	return *asked.File, nil
+	return number, nil
 }

@@ -158,6 +158,13 @@ func (c Creator) keyDigest(ask Ask, requestDigest string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+func unfinished(exports int64) string {
+	if exports == 1 {
+		return "1 unfinished export"
+	}
+	return strconv.FormatInt(exports, 10) + " unfinished exports"
+}
+
 // refusedBy reads what refused a create: the key is bound, or the quota is used up. again means that neither explains it
 // any longer and the write may be tried again.
 func (c Creator) refusedBy(ctx context.Context, ask Ask, intent job.Intent, refused *job.Refused) (answer Answer, again bool, err error) {
@@ -165,7 +172,7 @@ func (c Creator) refusedBy(ctx context.Context, ask Ask, intent job.Intent, refu
 	if !byKey || len(row) == 0 {
 		if _, byQuota := refused.Old[job.CreateQuotaWrite]; byQuota {
 			return Answer{}, false, &job.Error{Kind: job.Limited, Code: "active_jobs_exceeded",
-				Detail: "the tenant has " + strconv.FormatInt(intent.ActiveMax, 10) + " unfinished exports, which is all that definition " +
+				Detail: "the tenant has " + unfinished(intent.ActiveMax) + ", which is all that definition " +
 					intent.Job.Definition + " allows; wait for one to finish or cancel one"}
 		}
 		return Answer{}, true, nil
