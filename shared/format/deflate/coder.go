@@ -12,15 +12,14 @@ type coder struct {
 	lengths           code
 	sizes             [literalMax + distanceMax]uint8
 	runs              [literalMax + distanceMax]run
-	words             [symbols]uint32
+	words             [symbols]word
 }
 
-// A word is the code of a symbol in its lower half, the number of the code's bits, and in the highest byte the number of
-// these and the extra bits.
-const (
-	wordSize  = 16
-	wordTotal = 24
-)
+// word is how a symbol is written: its code, the number of the code's bits, and that of these and the extra bits.
+type word struct {
+	code        uint32
+	size, total uint16
+}
 
 // append writes the ops as one block.
 func (c *coder) append(w *bitWriter, ops []op) {
@@ -39,16 +38,16 @@ func (c *coder) append(w *bitWriter, ops []op) {
 		default:
 			continue
 		}
-		n := uint32(from.sizes[at])
-		total := n + uint32(extraBits(symbol))
-		c.words[symbol] = uint32(from.bits[at]) | n<<wordSize | total<<wordTotal
+		n := uint16(from.sizes[at])
+		total := n + uint16(extraBits(symbol))
+		c.words[symbol] = word{uint32(from.bits[at]), n, total}
 		size += int(c.counts[0][symbol]) * int(total)
 	}
 	w.dst = slices.Grow(w.dst, size/8+headerBytesMax)
 	c.header(w)
 	c.body(w, ops)
 	end := c.words[endOfBlock]
-	w.put(uint64(end&0xffff), uint(end>>wordTotal))
+	w.put(uint64(end.code), uint(end.total))
 }
 
 func (c *coder) count(ops []op) {
@@ -75,24 +74,22 @@ func (c *coder) body(w *bitWriter, ops []op) {
 	buf := w.dst[:cap(w.dst)]
 	at, acc, n := len(w.dst), w.acc, w.n
 	words := &c.words
-	for len(ops) >= 2 {
-		o := ops[0]
-		v := words[o&symbolMask]
-		acc |= (uint64(v&0xffff) | uint64(o>>extraShift)<<(v>>wordSize&31)) << (n & 63)
-		n += uint(v >> wordTotal)
-		o = ops[1]
-		v = words[o&symbolMask]
-		acc |= (uint64(v&0xffff) | uint64(o>>extraShift)<<(v>>wordSize&31)) << (n & 63)
-		n += uint(v >> wordTotal)
+	i := 0
+	for ; i+1 < len(ops); i += 2 {
+		o, p := ops[i], ops[i+1]
+		first, second := &words[o&symbolMask], &words[p&symbolMask]
+		acc |= (uint64(first.code) | uint64(o>>extraShift)<<(first.size&31)) << (n & 63)
+		n += uint(first.total)
+		acc |= (uint64(second.code) | uint64(p>>extraShift)<<(second.size&31)) << (n & 63)
+		n += uint(second.total)
 		binary.LittleEndian.PutUint64(buf[at:], acc)
 		at += int(n >> 3)
 		acc >>= n & 56
 		n &= 7
-		ops = ops[2:]
 	}
 	w.dst, w.acc, w.n = buf[:at], acc, n
-	for _, o := range ops {
-		v := words[o&symbolMask]
-		w.put(uint64(v&0xffff)|uint64(o>>extraShift)<<(v>>wordSize&31), uint(v>>wordTotal))
+	for _, o := range ops[i:] {
+		last := words[o&symbolMask]
+		w.put(uint64(last.code)|uint64(o>>extraShift)<<(last.size&31), uint(last.total))
 	}
 }

@@ -16,7 +16,7 @@ const (
 	// hashFactor is 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, section 6.4).
 	hashFactor = 0x9E3779B97F4A7C15
 
-	word = 8
+	wordBytes = 8
 	// matchLeast is the shortest match that is taken. One byte less rarely takes fewer bits than the bytes themselves.
 	matchLeast = 4
 	window     = 32 << 10
@@ -57,7 +57,7 @@ func (f *finder) next() bool {
 		return true
 	}
 	b, marks, width, column, k := f.block.Text, f.block.Values, f.block.Width, f.column, f.value
-	last := len(b) - word
+	last := len(b) - wordBytes
 	for ; k < len(marks); k++ {
 		at := int(marks[k])
 		if at > last {
@@ -74,11 +74,11 @@ func (f *finder) next() bool {
 			continue
 		}
 		x := binary.LittleEndian.Uint64(b[at:])
-		size := word
+		size := wordBytes
 		if k+1 < len(marks) {
-			size = min(int(marks[k+1])-at, word)
+			size = min(int(marks[k+1])-at, wordBytes)
 		}
-		slot := &f.begun[(x<<(uint(word-size)*8&63)+uint64(column))*hashFactor>>(64-tableBits)]
+		slot := &f.begun[(x<<(uint(wordBytes-size)*8&63)+uint64(column))*hashFactor>>(64-tableBits)]
 		before := int(*slot)
 		*slot = int32(at)
 		origin, ahead := at, 0
@@ -87,7 +87,7 @@ func (f *finder) next() bool {
 				origin, ahead = above, bits.TrailingZeros64(x^binary.LittleEndian.Uint64(b[above:]))/8
 			}
 		}
-		if ahead < word && at-before < window {
+		if ahead < wordBytes && at-before < window {
 			if n := bits.TrailingZeros64(x^binary.LittleEndian.Uint64(b[before:])) / 8; n > ahead {
 				origin, ahead = before, n
 			}
@@ -113,17 +113,17 @@ func (f *finder) full() bool { return f.n >= opsSegment }
 func (f *finder) widen(at, origin, ahead int) {
 	b, room := f.block.Text, at-f.done
 	behind := 0
-	if origin >= word {
-		x := binary.LittleEndian.Uint64(b[at-word:]) ^ binary.LittleEndian.Uint64(b[origin-word:])
+	if origin >= wordBytes {
+		x := binary.LittleEndian.Uint64(b[at-wordBytes:]) ^ binary.LittleEndian.Uint64(b[origin-wordBytes:])
 		behind = min(bits.LeadingZeros64(x)/8, room)
 	}
 	if ahead+behind < matchLeast {
 		return
 	}
-	if ahead == word {
-		ahead += same(b[origin+word:], b[at+word:])
+	if ahead == wordBytes {
+		ahead += same(b[origin+wordBytes:], b[at+wordBytes:])
 	}
-	if behind == word {
+	if behind == wordBytes {
 		for behind < room && behind < origin && b[at-behind-1] == b[origin-behind-1] {
 			behind++
 		}
@@ -137,11 +137,11 @@ func (f *finder) widen(at, origin, ahead int) {
 // same is how many bytes a and b have in common at their beginnings; b is not longer than a.
 func same(a, b []byte) int {
 	n := 0
-	for n+word <= len(b) {
+	for n+wordBytes <= len(b) {
 		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
 			return n + bits.TrailingZeros64(x)/8
 		}
-		n += word
+		n += wordBytes
 	}
 	for n < len(b) && a[n] == b[n] {
 		n++
@@ -173,20 +173,20 @@ func (f *finder) literalsBefore(end int) {
 // literals appends the bytes up to end as they are, at most a turn of them.
 func (f *finder) literals(end int) {
 	text := f.block.Text[f.done:]
-	ops := f.ops[f.n : f.n+opsTurn+word]
+	ops := f.ops[f.n : f.n+opsTurn+wordBytes]
 	count := end - f.done
 	f.done = end
 	f.n += count
-	if len(text) < count+word {
+	if len(text) < count+wordBytes {
 		for i, ch := range text[:count] {
 			ops[i] = op(ch)
 		}
 		return
 	}
 	// A word at a time, which may be more than are wanted, takes no branch that can't be foreseen.
-	for i := 0; i < count; i += word {
+	for i := 0; i < count; i += wordBytes {
 		x := binary.LittleEndian.Uint64(text[i:])
-		to := ops[i : i+word : i+word]
+		to := ops[i : i+wordBytes : i+wordBytes]
 		to[0], to[1], to[2], to[3] = op(x&0xff), op(x>>8&0xff), op(x>>16&0xff), op(x>>24&0xff)
 		to[4], to[5], to[6], to[7] = op(x>>32&0xff), op(x>>40&0xff), op(x>>48&0xff), op(x>>56)
 	}
