@@ -72,6 +72,10 @@ func (p *Packer) Pack(dst []byte, block Block) ([]byte, error) {
 		return dst, nil
 	}
 	if len(block.Values) == 0 {
+		if p.rows != nil {
+			// The library would refer to text of its own that rows may have come behind.
+			p.library.Reset(&p.sink)
+		}
 		return p.pack(dst, block.Text)
 	}
 	if !p.tried {
