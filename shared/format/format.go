@@ -223,7 +223,8 @@ func ContentType(spec Spec) string {
 type encoder interface {
 	// AppendHeader appends what a file begins with before it is compressed.
 	AppendHeader(dst []byte) []byte
-	// AppendRow appends one row; on error dst is of no use.
+	// AppendRow appends one row, and says in starts, unless that is empty, where in dst each column's value begins; on error
+	// dst is of no use.
 	AppendRow(dst []byte, starts []uint32, b *row.Batch, r int, c *Counters) ([]byte, error)
 }
 

@@ -38,8 +38,9 @@ type Download struct {
 // Sign decides anew on current facts: who asks, what the newest definition lets them see, the job's state, expiry and
 // count, and whether the object is still the one that was bound. The link is made before it is counted, so that one that
 // can't be made uses up nothing, and recorded before it is given out. It is for the file that the manifest lists under the
-// number, or for what the export delivers first when that is 0: its one file or the manifest. When the job moves in between, all is decided anew from a fresh read, after a pause; Transient with code
-// ledger_contended means that the tries or the time for that were used up and no link was recorded.
+// number, or for what the export delivers first when that is 0: its one file or the manifest. When the job moves in
+// between, all is decided anew from a fresh read, after a pause; Transient with code ledger_contended means that the tries
+// or the time for that were used up and no link was recorded.
 func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, number int64) (Download, error) {
 	for try := range limits.LinkTries {
 		if try > 0 && !s.pause(ctx, try) {

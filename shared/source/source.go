@@ -21,12 +21,13 @@ import (
 type Source interface {
 	// Check verifies that the relation and every column of q exist with types that give the kinds. It is cheap.
 	Check(ctx context.Context, q row.Query) error
-	// Identity is short opaque text for the things that q reads: texts of which Same holds say that the relation and every column
-	// of q are the very ones of the earlier call, not others that took their names, whatever happened to their rows one by
-	// one, as far as the user's rights show it. It is cheap, always asks the database, and fails as Check does. Where the database lets them, later Reads of the
-	// same table fail with Replaced when they have read anything else.
+	// Identity is short opaque text for the things that q reads: texts of which Same holds say that the relation and every
+	// column of q are the very ones of the earlier call, not others that took their names, whatever happened to their rows
+	// one by one, as far as the user's rights show it. It is cheap, always asks the database, and fails as Check does. Where
+	// the database lets them, later Reads of the same table fail with Replaced when they have read anything else.
 	Identity(ctx context.Context, q row.Query) (string, error)
-	// Plan proposes shards and the ceiling of the frozen set. It reads statistics and index pages only.
+	// Plan proposes shards and the ceiling of the frozen set. It reads statistics and index pages only, but counts the rows
+	// of a view of which the server tells this user no estimates.
 	Plan(ctx context.Context, q row.Query, opt PlanOptions) (Plan, error)
 	// Read fills b with the next rows of r after the cursor (exclusive; nil at the start) in key order, at most
 	// limit.Rows rows and, but for a single larger row, about limit.Bytes bytes. Zero rows and no error mean that

@@ -80,7 +80,8 @@ func labels(columns []row.Column) [][]byte {
 func (e *Encoder) AppendHeader(dst []byte) []byte { return dst }
 
 // AppendRow appends row r of b and counts into c what it did. starts, which is empty or has an element for each column,
-// takes where in dst the columns' values begin. On error dst is of no use and c may have counted part of the row. The errors are Permanent *job.Error with a code of package field; they name the column and the row's key.
+// takes where in dst the columns' values begin. On error dst is of no use and c may have counted part of the row. The
+// errors are Permanent *job.Error with a code of package field; they name the column and the row's key.
 func (e *Encoder) AppendRow(dst []byte, starts []uint32, b *row.Batch, r int, c *field.Counters) ([]byte, error) {
 	start := len(dst)
 	for i := range e.config.Columns {

@@ -1,7 +1,7 @@
 // Package sqldb owns reading rows from SQL databases: SQLite files, PostgreSQL, MySQL and MariaDB servers. Every statement it sends is
 // a bounded, read-only keyset query that carries the tenant, the business time, the range, the cursor and the total
-// order; there is no OFFSET and no full count, but in the plan of a MySQL view of which the server tells no estimates. It never writes and holds one connection per Open; that of a server can be
-// used again for other work (source.Lasting).
+// order; there is no OFFSET and no full count, but in the plan of a MySQL view of which the server tells no estimates. It
+// never writes and holds one connection per Open; that of a server can be used again for other work (source.Lasting).
 //
 // The order of the key is the database's own order of the key columns; keys are compared in the database only, so any
 // deterministic order is good as long as all comparisons of one query set run there. Equal neighbours in that order
