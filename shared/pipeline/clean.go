@@ -46,7 +46,8 @@ func (c Cleaner) work(ctx context.Context, j job.Job, held *Held) error {
 		}
 	}
 	if err := removed.err(); err != nil {
-		return err
+		// The first kind is the one that err stands for.
+		return job.At(removed.kinds[0].where(), err)
 	}
 	return c.Ledger.Apply(ctx, j.Cleaned(held.Unit(), map[string]string{
 		"scope":   string(held.Unit().Scope),

@@ -1,7 +1,10 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +105,8 @@ func TestOneThingInTroubleKeepsNoOtherFromACleanUp(t *testing.T) {
 				}
 				return sim.Fault{}
 			}})
+			var log bytes.Buffer
+			w.sweeper.Log = slog.New(slog.NewJSONHandler(&log, nil))
 			poison = keys.Staging("acme", w.job.ID, job.ShardID(1), 1)
 			if c.method == "AbortUpload" {
 				poison = keys.Staging("acme", w.job.ID, job.ShardID(7), 1)
@@ -135,6 +140,9 @@ func TestOneThingInTroubleKeepsNoOtherFromACleanUp(t *testing.T) {
 			}
 			if clean.State != want || last.Code != c.code {
 				t.Errorf("the clean-up is %s with %+v, want %s with %q", clean.State, last, want, c.code)
+			}
+			if where := `"where":"` + poison + `"`; c.code != "" && !strings.Contains(log.String(), where) {
+				t.Errorf("the log doesn't say %s:\n%s", where, &log)
 			}
 		})
 	}
