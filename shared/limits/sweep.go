@@ -8,9 +8,11 @@ const (
 	DueRowsMax = 30 * DuePage
 	// WakesMax is how many units of one job a sweep wakes: a backlog whose messages are all there would only be doubled.
 	WakesMax = 8 * DuePage
-	// WakePercent is how much of a sweep's time may go into waking, CleanPercent how much of what is left then into
-	// clean-ups; the rest is for what belongs to nothing. None keeps the others from being reached.
+	// WakePercent is how much of a sweep's time may go into waking, ReadPercent how much into reading what is due for it,
+	// CleanPercent how much of what is left then into clean-ups; the rest is for what belongs to nothing. None keeps the
+	// others from being reached.
 	WakePercent  = 50
+	ReadPercent  = 25
 	CleanPercent = 75
 	// CleanTurn is how long a sweep works on one clean-up while others wait, LookPercent how much of the clean-ups' time may
 	// go into looking whose they are.
@@ -25,3 +27,6 @@ const (
 	TroubleExamplesMax = 3
 	TroubleBytesMax    = 400
 )
+
+// The relation that must hold between them.
+const _ = uint(WakePercent - 2*ReadPercent) // what was read is visited

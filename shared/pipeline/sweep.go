@@ -61,14 +61,14 @@ func (r *round) unvisited(waiting []line) {
 // examples, and stays for the next round.
 func (s Sweeper) Sweep(ctx context.Context) (Report, error) {
 	round := &round{report: Report{Due: map[string]int{}, Stored: map[string]int{}}}
-	until := share(ctx, limits.WakePercent)
+	read, until := share(ctx, limits.ReadPercent), share(ctx, limits.WakePercent)
 	// The ledger's clock is known after this response.
 	fields, err := s.Ledger.Row(ctx, job.SweepKey(scanDue))
 	if err != nil {
 		return round.report, err
 	}
 	was := job.SweepPosition(fields)
-	rows, next := s.dueRows(ctx, was, until, round)
+	rows, next := s.dueRows(ctx, was, read, round)
 	if next != was {
 		// Saved before any row is visited, so that one that ends the process is not the first to be met again.
 		round.met("position of due rows", ignoreFenced(s.Ledger.Apply(ctx, job.SaveSweep(scanDue, was, next))), 1)

@@ -264,6 +264,29 @@ func TestAJobsMassDelaysNobody(t *testing.T) {
 	})
 }
 
+// TestRowsThatAreReadSlowlyAreVisited has an index so slow that a sweep can't read all that is due.
+func TestRowsThatAreReadSlowlyAreVisited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var by time.Duration
+		w, crowd := crowded(t, 1_000, sim.Options{Faults: func(call sim.Call) sim.Fault {
+			if call.Method == "Due" {
+				time.Sleep(by)
+			}
+			return sim.Fault{}
+		}})
+		w.Clock.Advance(limits.WakeGrace + time.Second)
+		by = 10 * time.Second
+		report, err := w.sweeper.Sweep(within(t))
+		if err != nil || w.woken()[crowd.ID] == 0 {
+			t.Errorf("nobody is woken: %+v, %v", report, err)
+		}
+		if len(report.Unreached) == 0 {
+			t.Error("all was read; the test proves nothing")
+		}
+	})
+}
+
 // TestAJobIsSentNoMoreThanItsShareInOneSweep has more shards of one job wait than a sweep wakes of one: the next wakes the
 // others.
 func TestAJobIsSentNoMoreThanItsShareInOneSweep(t *testing.T) {
