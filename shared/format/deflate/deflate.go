@@ -90,7 +90,7 @@ func (p *Packer) Pack(dst []byte, block Block) ([]byte, error) {
 }
 
 const (
-	// trialBytes is how much of a stream's first rows is compressed in both ways to see which is better.
+	// trialBytes is how much of a stream's first block of rows is compressed in both ways to see which is better.
 	trialBytes = 64 << 10
 	// trialShift says how much larger rows may be than what the library makes of them: a 32nd. They take less time.
 	trialShift = 5
@@ -99,11 +99,9 @@ const (
 // try chooses how this stream's rows are compressed, by its first.
 func (p *Packer) try(block Block) error {
 	head := block
-	for i := 0; i < len(block.Values); i += block.Width {
-		if at := int(block.Values[i]); at >= trialBytes {
-			head.Text, head.Values = block.Text[:at], block.Values[:i]
-			break
-		}
+	if len(head.Text) > trialBytes {
+		begun, _ := slices.BinarySearch(block.Values, trialBytes)
+		head.Text, head.Values = block.Text[:trialBytes], block.Values[:begun]
 	}
 	text, err := p.pack(nil, head.Text)
 	if err != nil {

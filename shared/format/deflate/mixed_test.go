@@ -2,6 +2,7 @@ package deflate_test
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 
 	"sealift/shared/format/deflate"
@@ -24,5 +25,24 @@ func TestRowsAndTextMayTakeTurns(t *testing.T) {
 				t.Errorf("%d bytes came back of %d, and not the same", len(got), len(want))
 			}
 		})
+	}
+}
+
+func TestALargeRowIsTriedByItsBeginningAlone(t *testing.T) {
+	const large, others = 16 << 20, 4 << 20
+	text := noise(large)
+	block, room := table(2, 2, func(int, int) string { return text[:large/4] }), make([]byte, 0, 2*large)
+	p, err := deflate.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := p.Pack(room, block); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > others {
+		t.Errorf("a row of %d bytes took %d bytes beside the room for it, want at most %d", large/2, took, others)
 	}
 }
