@@ -92,8 +92,11 @@ func (c Cleaner) kept(j job.Job, scope job.CleanScope) func(key string) bool {
 	}
 }
 
-// codeChanged is the store's code for a version that is not the one named.
-const codeChanged = "object_changed"
+// The store's codes for an object that isn't there, and for a version that is not the one named.
+const (
+	codeMissing = "object_missing"
+	codeChanged = "object_changed"
+)
 
 // removal deletes below prefixes and counts. It deletes the version that it has seen: the one that was bound, for what was,
 // and for everything else the one that the listing shows. Keys are never reused, so another version is a stop. What can't

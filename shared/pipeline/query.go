@@ -214,7 +214,7 @@ func lost(ctx context.Context, ledger Ledger, who policy.Principal, id string, d
 // isGone reports whether a store's error says that the object, or the version of it that was named, isn't there.
 func isGone(err error) bool {
 	code := job.CodeOf(err)
-	return err != nil && (code == "object_missing" || code == "object_changed")
+	return err != nil && (code == codeMissing || code == codeChanged)
 }
 
 // timely refuses an export whose time is over, which no sweep may have seen yet.
