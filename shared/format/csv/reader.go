@@ -196,8 +196,8 @@ func (r *Reader) decoded(value []byte) ([]byte, error) {
 }
 
 func (r *Reader) add(ch byte) error {
-	if len(r.data) >= limits.RowBytesMax {
-		return fmt.Errorf("it is larger than %d MiB, the most that one row may take; a quote may be missing", limits.RowBytesMax>>20)
+	if len(r.data) >= limits.RowReadBytesMax {
+		return fmt.Errorf("it is larger than %d MiB, the most that one row may take; a quote may be missing", limits.RowReadBytesMax>>20)
 	}
 	r.data = append(r.data, ch)
 	return nil

@@ -90,8 +90,8 @@ func (r *Reader) readLine() error {
 			return fmt.Errorf("the file ends inside it: %w", io.ErrUnexpectedEOF)
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return err
-		case len(r.raw) > limits.RowBytesMax:
-			return fmt.Errorf("it is larger than %d MiB, the most that one row may take", limits.RowBytesMax>>20)
+		case len(r.raw) > limits.RowReadBytesMax:
+			return fmt.Errorf("it is larger than %d MiB, the most that one row may take", limits.RowReadBytesMax>>20)
 		}
 	}
 }

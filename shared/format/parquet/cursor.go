@@ -178,7 +178,7 @@ func (c *cursor) readPage() (h pageHeader, header int, err error) {
 }
 
 // pageBytesMax bounds what a page may claim to hold: the largest row, what was open before it, and levels.
-const pageBytesMax = limits.RowBytesMax + limits.GroupBytes
+const pageBytesMax = limits.RowReadBytesMax + limits.GroupBytes
 
 func (c *cursor) readEntries(n int) error {
 	rest := c.dictionary

@@ -112,8 +112,8 @@ func (r *Reader) row() (more bool, err error) {
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return false, err
 		}
-		if len(r.cells.raw)+len(piece) > limits.RowBytesMax+rowFrame {
-			return false, fmt.Errorf("it is larger than %d MiB, the most that one row may take", limits.RowBytesMax>>20)
+		if len(r.cells.raw)+len(piece) > limits.RowReadBytesMax+rowFrame {
+			return false, fmt.Errorf("it is larger than %d MiB, the most that one row may take", limits.RowReadBytesMax>>20)
 		}
 		r.cells.raw = append(r.cells.raw, piece...)
 		if err == nil && bytes.HasSuffix(r.cells.raw, []byte(rowClose)) {

@@ -123,8 +123,8 @@ func sheetText(t *testing.T, file []byte, old, replacement string) string {
 func TestTheReaderNeedsNoMoreMemoryThanARow(t *testing.T) {
 	t.Parallel()
 	config := configOf(row.Int64)
-	endless := "<row r=\"2\">" + strings.Repeat("<c/>", limits.RowBytesMax/4+100)
-	if err := xlsx.ScanSheet(config, string(xlsx.SheetStart(config))+endless); err == nil || !strings.Contains(err.Error(), "larger than 32 MiB") {
+	endless := "<row r=\"2\">" + strings.Repeat("<c/>", limits.RowReadBytesMax/4+100)
+	if err := xlsx.ScanSheet(config, string(xlsx.SheetStart(config))+endless); err == nil || !strings.Contains(err.Error(), "larger than 64 MiB") {
 		t.Errorf("a row without an end gives %v", err)
 	}
 }

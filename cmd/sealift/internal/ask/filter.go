@@ -57,8 +57,6 @@ func parseFilters(texts []string) ([]snapshot.Filter, error) {
 		filter, err := ParseFilter(text)
 		if u := (*unreadable)(nil); errors.As(err, &u) {
 			wrong = append(wrong, u.what)
-		} else if err != nil {
-			return nil, err
 		}
 		filters = append(filters, filter)
 	}

@@ -204,6 +204,8 @@ func TestAnOptionThatIsGivenAsEmptyTextIsRefused(t *testing.T) {
 		"download":    {ask("--download", ""), "wait for the end and download to this file or folder\n"},
 		"output":      {[]string{"export", "download", done, "--output", ""}, "  --output string   file or folder to write to; "},
 		"cursor":      {[]string{"export", "list", "--cursor", ""}, "begin after the page that gave this next_cursor\n"},
+		"definition":  {[]string{"export", "list", "--definition", ""}, "only exports of this definition\n"},
+		"state":       {[]string{"export", "list", "--state", ""}, "only exports in one of these states"},
 		"reason":      {[]string{"export", "revoke", done, "--reason", ""}, "why, in your own words"},
 		"role":        {[]string{"token", "--tenant", "a", "--subject", "b", "--role", ""}, "role of the user"},
 		"endpoint":    {[]string{"export", "list", "--endpoint", ""}, "address of the API (default http://127.0.0.1:4000)\n"},
