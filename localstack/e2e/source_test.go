@@ -101,7 +101,7 @@ func proveBrokenSources(t *testing.T, s *shared) {
 	}{
 		{"dropped", "source_schema_changed", []string{"orders", "code", "restore it"}},
 		{"gone", "source_denied", []string{"orders.db", "check the path"}},
-		{"secretless", "connection_missing", []string{stack + "/connections/secretless"}},
+		{"secretless", "connection_missing", []string{`"$STACK/connections/secretless"`, "bin/localstack connect --name secretless"}},
 	} {
 		t.Run(c.connection, func(t *testing.T) {
 			t.Parallel()
