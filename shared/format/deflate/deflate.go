@@ -40,7 +40,7 @@ func (b *Block) Reset() { b.Text, b.Values = b.Text[:0], b.Values[:0] }
 // bytes of another. What it writes depends on its blocks and on nothing else. It has about 1.5 MiB of memory and belongs
 // to one goroutine.
 type Packer struct {
-	library *flate.Writer
+	general *flate.Writer
 	sink    sink
 	// rows is nil where the library compresses rows better, which tried tells to be known.
 	rows  *rows
@@ -62,7 +62,7 @@ func New() (*Packer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up deflate: %w", err)
 	}
-	p.library = w
+	p.general = w
 	return p, nil
 }
 
@@ -74,7 +74,7 @@ func (p *Packer) Pack(dst []byte, block Block) ([]byte, error) {
 	if len(block.Values) == 0 {
 		if p.rows != nil {
 			// The library would refer to text of its own that rows may have come behind.
-			p.library.Reset(&p.sink)
+			p.general.Reset(&p.sink)
 		}
 		return p.pack(dst, block.Text)
 	}
@@ -108,7 +108,7 @@ func (p *Packer) try(block Block) error {
 		return err
 	}
 	// What was tried is no part of the stream.
-	p.library.Reset(&p.sink)
+	p.general.Reset(&p.sink)
 	p.tried, p.rows = true, newRows()
 	if own := p.rows.pack(nil, head); len(own) > len(text)+len(text)>>trialShift {
 		p.rows = nil
@@ -120,10 +120,10 @@ func (p *Packer) try(block Block) error {
 func (p *Packer) pack(dst, text []byte) ([]byte, error) {
 	p.sink.dst = dst
 	defer func() { p.sink.dst = nil }()
-	if _, err := p.library.Write(text); err != nil {
+	if _, err := p.general.Write(text); err != nil {
 		return nil, fmt.Errorf("deflate a block of %d bytes: %w", len(text), err)
 	}
-	if err := p.library.Flush(); err != nil {
+	if err := p.general.Flush(); err != nil {
 		return nil, fmt.Errorf("flush a block of %d bytes: %w", len(text), err)
 	}
 	return p.sink.dst, nil
