@@ -3,12 +3,10 @@ package snapshot
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
 	"sealift/shared/policy"
-	"sealift/shared/row"
 )
 
 // asked is a request as it was asked, in a canonical form that needs no definition: what it leaves to a default stays left
@@ -20,7 +18,7 @@ type asked struct {
 	Definition string        `json:"definition"`
 	Purpose    string        `json:"purpose"`
 	Columns    []string      `json:"columns"`
-	Filters    []askedFilter `json:"filters"`
+	Filters    []Wanted      `json:"filters"`
 	From       string        `json:"from"`
 	To         string        `json:"to"`
 	AsOf       string        `json:"as_of"`
@@ -28,12 +26,6 @@ type asked struct {
 	Format     FormatRequest `json:"format"`
 	Layout     string        `json:"layout"`
 	FileName   string        `json:"file_name"`
-}
-
-type askedFilter struct {
-	Column string   `json:"column"`
-	Op     row.Op   `json:"op"`
-	Values []string `json:"values"`
 }
 
 // AskedDigest is the digest of the request in the words of whoever asked: spelling doesn't matter (the order of fields and
@@ -47,23 +39,16 @@ func (r Request) AskedDigest(who policy.Principal) string {
 		Layout: cmp.Or(r.Layout, string(LayoutFile)), FileName: r.FileName,
 	}
 	for _, filter := range r.Filters {
-		wanted := askedFilter{Column: filter.Column, Op: filter.Op}
+		wanted := Wanted{Column: filter.Column, Op: filter.Op}
 		for _, raw := range filter.Values {
 			wanted.Values = append(wanted.Values, askedValue(raw))
 		}
 		if filter.Value != nil {
 			wanted.Values = append(wanted.Values, askedValue(filter.Value))
 		}
-		slices.Sort(wanted.Values)
-		wanted.Values = slices.Compact(wanted.Values)
-		form.Filters = append(form.Filters, wanted)
+		form.Filters = append(form.Filters, wanted.sorted())
 	}
-	slices.SortFunc(form.Filters, func(a, b askedFilter) int {
-		return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.Op, b.Op), slices.Compare(a.Values, b.Values))
-	})
-	form.Filters = slices.CompactFunc(form.Filters, func(a, b askedFilter) bool {
-		return a.Column == b.Column && a.Op == b.Op && slices.Equal(a.Values, b.Values)
-	})
+	form.Filters = sorted(form.Filters)
 	// The form holds text, booleans and lists only and always marshals.
 	text, _ := json.Marshal(form)
 	return digest(string(text))

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -78,12 +77,7 @@ func (f *freezer) filters(s *Snapshot) error {
 		}
 		s.Filters = append(s.Filters, wanted)
 	}
-	slices.SortFunc(s.Filters, func(a, b Wanted) int {
-		return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.Op, b.Op), slices.Compare(a.Values, b.Values))
-	})
-	s.Filters = slices.CompactFunc(s.Filters, func(a, b Wanted) bool {
-		return a.Column == b.Column && a.Op == b.Op && slices.Equal(a.Values, b.Values)
-	})
+	s.Filters = sorted(s.Filters)
 	return nil
 }
 
@@ -128,9 +122,7 @@ func (f *freezer) filter(where string, filter Filter) (Wanted, error) {
 		}
 		wanted.Values = append(wanted.Values, value)
 	}
-	slices.Sort(wanted.Values)
-	wanted.Values = slices.Compact(wanted.Values)
-	return wanted, nil
+	return wanted.sorted(), nil
 }
 
 // zoneDefault is the zone of a request that names none.

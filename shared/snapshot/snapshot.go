@@ -4,9 +4,11 @@
 package snapshot
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"sealift/shared/definition"
@@ -67,6 +69,23 @@ type Wanted struct {
 	Column string   `json:"column"`
 	Op     row.Op   `json:"op"`
 	Values []string `json:"values,omitempty"`
+}
+
+// sorted has each value once, in order; no op tells another order from it.
+func (w Wanted) sorted() Wanted {
+	slices.Sort(w.Values)
+	w.Values = slices.Compact(w.Values)
+	return w
+}
+
+// sorted has each filter once, in order.
+func sorted(filters []Wanted) []Wanted {
+	slices.SortFunc(filters, func(a, b Wanted) int {
+		return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.Op, b.Op), slices.Compare(a.Values, b.Values))
+	})
+	return slices.CompactFunc(filters, func(a, b Wanted) bool {
+		return a.Column == b.Column && a.Op == b.Op && slices.Equal(a.Values, b.Values)
+	})
 }
 
 // Format is how the file is written, with every default filled in.
