@@ -55,13 +55,13 @@ func parseFilters(texts []string) ([]snapshot.Filter, error) {
 	var wrong []string
 	for _, text := range texts {
 		filter, err := ParseFilter(text)
-		if u := (*unreadable)(nil); errors.As(err, &u) {
-			wrong = append(wrong, u.what)
+		if err != nil {
+			wrong = append(wrong, strings.TrimSuffix(err.Error(), helpBehind))
 		}
 		filters = append(filters, filter)
 	}
 	if wrong != nil {
-		return nil, &unreadable{strings.Join(wrong, "\n")}
+		return nil, errors.New(strings.Join(wrong, "\n") + helpBehind)
 	}
 	return filters, nil
 }
@@ -175,15 +175,9 @@ func quote(text string) json.RawMessage {
 	return value
 }
 
-// unreadable is a filter that can't be read.
-type unreadable struct{ what string }
-
-// Error says what is wrong and how a filter is written.
-func (u *unreadable) Error() string { return u.what + helpBehind }
-
 // helpBehind follows the last filter that can't be read.
 const helpBehind = "; write one of these:\n" + FilterHelp
 
 func refused(text, why string) error {
-	return &unreadable{fmt.Sprintf("the filter '%s' %s", text, why)}
+	return fmt.Errorf("the filter '%s' %s%s", text, why, helpBehind)
 }
