@@ -36,7 +36,7 @@ type finder struct {
 	// done is where the bytes end that ops were appended for, or will be: left more as at distance.
 	done, left int
 	distance   op
-	// value is the next of block.Values to look at, and column one less than its column, from 1.
+	// value is the next of block.Values to look at, and column that of the one before it, from 1; 0 at the start.
 	value, column int
 	// begun are where values began, by their first bytes and columns.
 	begun [1 << tableBits]int32

@@ -29,21 +29,21 @@ func lengthOp(n int) op {
 	if n == matchMax {
 		return literalMax - 1
 	}
-	symbol, extra, _ := split(uint32(n-matchMin), 2)
+	symbol, extra := split(uint32(n-matchMin), 2)
 	return op(lengthBase+symbol) | op(extra)<<extraShift
 }
 
 // distanceOp is the op of a distance, from 1.
 func distanceOp(distance int) op {
-	symbol, extra, _ := split(uint32(distance-1), 1)
+	symbol, extra := split(uint32(distance-1), 1)
 	return op(distanceBase+symbol) | op(extra)<<extraShift
 }
 
 // split is how deflate spells a number, from 0: as one of its ranges, of which 1<<precision have the same size, and
 // extra bits that say where in the range. Lengths have precision 2 and distances 1.
-func split(n uint32, precision int) (symbol, extra uint32, width int) {
-	width = max(bits.Len32(n)-1-precision, 0)
-	return uint32(width)<<precision + n>>width, n & (1<<width - 1), width
+func split(n uint32, precision int) (symbol, extra uint32) {
+	width := max(bits.Len32(n)-1-precision, 0)
+	return uint32(width)<<precision + n>>width, n & (1<<width - 1)
 }
 
 // extraBits is how many extra bits a symbol has.
