@@ -25,6 +25,7 @@ import (
 	"sealift/localstack/role"
 	"sealift/localstack/scheduler"
 	"sealift/localstack/secrets"
+	"sealift/localstack/service"
 	"sealift/localstack/sqs"
 	"sealift/localstack/storage"
 )
@@ -115,30 +116,33 @@ func (c *Cloud) openEngines() (*engines, error) {
 // openStores opens the engines that keep data. The object store comes last: it
 // changes the working directory.
 func (e *engines) openStores(c *Cloud, policies *role.Policies) error {
-	region, account, dir := c.stack.Region, c.stack.AccountID, c.cfg.DataDir
+	dir := c.cfg.DataDir
+	common := service.Options{Region: c.stack.Region, AccountID: c.stack.AccountID, Now: c.cfg.Now, NewID: c.cfg.NewID, Logger: c.cfg.Logger}
+	queued := common
+	queued.Now = e.clocks.Of(role.SQS)
 	var err error
-	e.tables, err = dynamodb.Open(filepath.Join(dir, "dynamodb"), dynamodb.Options{Region: region, AccountID: account, Now: e.clocks.Of(role.DynamoDB), NewID: c.cfg.NewID, Logger: c.cfg.Logger})
+	e.tables, err = dynamodb.Open(filepath.Join(dir, "dynamodb"), dynamodb.Options{Region: common.Region, AccountID: common.AccountID, Now: e.clocks.Of(role.DynamoDB), NewID: c.cfg.NewID, Logger: c.cfg.Logger})
 	if err != nil {
 		return err
 	}
-	e.queues, err = sqs.Open(filepath.Join(dir, "sqs"), sqs.Options{Region: region, AccountID: account, Now: e.clocks.Of(role.SQS), NewID: c.cfg.NewID, Logger: c.cfg.Logger, Caller: senderOf})
+	e.queues, err = sqs.Open(filepath.Join(dir, "sqs"), sqs.Options{Options: queued, Caller: senderOf})
 	if err != nil {
 		return err
 	}
-	e.schedules, err = scheduler.Open(filepath.Join(dir, "scheduler"), scheduler.Options{Region: region, AccountID: account, Now: c.cfg.Now, NewID: c.cfg.NewID, Logger: c.cfg.Logger, Deliver: e.deliver})
+	e.schedules, err = scheduler.Open(filepath.Join(dir, "scheduler"), scheduler.Options{Options: common, Deliver: e.deliver})
 	if err != nil {
 		return err
 	}
-	e.events, err = events.Open(filepath.Join(dir, "events"), events.Options{Region: region, AccountID: account, Now: c.cfg.Now, NewID: c.cfg.NewID, Logger: c.cfg.Logger, Deliver: e.deliver})
+	e.events, err = events.Open(filepath.Join(dir, "events"), events.Options{Options: common, Deliver: e.deliver})
 	if err != nil {
 		return err
 	}
-	e.secrets, err = secrets.Open(filepath.Join(dir, "secrets"), secrets.Options{Region: region, AccountID: account, Now: c.cfg.Now, NewID: c.cfg.NewID, Logger: c.cfg.Logger})
+	e.secrets, err = secrets.Open(filepath.Join(dir, "secrets"), common)
 	if err != nil {
 		return err
 	}
 	e.storage, err = storage.Open(filepath.Join(dir, "s3"), storage.Options{
-		Region: region, AccessKey: role.OperatorKey, SessionKey: role.FunctionKey, SecretKey: role.SecretKey, AcceptToken: policies.Knows,
+		Region: common.Region, AccessKey: role.OperatorKey, SessionKey: role.FunctionKey, SecretKey: role.SecretKey, AcceptToken: policies.Knows,
 		Now: c.cfg.Now, Logger: c.cfg.Logger,
 	})
 	return err

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 // deliveryRecord is one event on its way to one target.
@@ -95,7 +97,7 @@ func (e *Engine) deliver(ctx context.Context, record deliveryRecord) {
 // settle forgets a delivery that has ended.
 func (e *Engine) settle(ctx context.Context, record deliveryRecord) {
 	err := e.db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte(bucketDelivery)).Delete(numberKey(record.Number))
+		return tx.Bucket([]byte(bucketDelivery)).Delete(service.NumberKey(record.Number))
 	})
 	if err != nil {
 		record.RetryMS = e.opt.Now().Add(retryPauseMin).UnixMilli()
@@ -125,7 +127,9 @@ func (e *Engine) postpone(ctx context.Context, record deliveryRecord, cause erro
 		e.opt.Logger.WarnContext(ctx, "event bus will repeat a delivery", append(attributes, "pause", pause)...)
 	}
 	heap.Push(&e.waiting, record)
-	err := e.db.Update(func(tx *bolt.Tx) error { return putJSON(tx, bucketDelivery, numberKey(record.Number), record) })
+	err := e.db.Update(func(tx *bolt.Tx) error {
+		return service.Put(tx, bucketDelivery, service.NumberKey(record.Number), record)
+	})
 	if err != nil {
 		// Memory goes on with the new plan; after a restart the old one is repeated.
 		e.opt.Logger.ErrorContext(ctx, "event bus cannot note a failed delivery", "rule", record.Rule, "error", fmt.Errorf("write delivery: %w", err))

@@ -19,5 +19,5 @@
 // package owns those.
 //
 // Start reading at Engine in engine.go, then put.go and deliver.go; pattern.go
-// decides what matches. The package imports bbolt and the standard library only.
+// decides what matches. The package imports service and bbolt only.
 package events

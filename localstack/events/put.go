@@ -11,6 +11,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 type putEventsInput struct {
@@ -75,12 +77,12 @@ func (e *Engine) putEvents(in *putEventsInput) (*putEventsOutput, error) {
 		id := e.opt.NewID()
 		matched, err := e.accept(&in.Entries[i], id, now)
 		if err != nil {
-			var failure *apiError
+			var failure *service.Error
 			if !errors.As(err, &failure) {
 				return nil, err
 			}
 			out.FailedEntryCount++
-			out.Entries = append(out.Entries, entryResult{ErrorCode: failure.kind, ErrorMessage: failure.text})
+			out.Entries = append(out.Entries, entryResult{ErrorCode: failure.Kind, ErrorMessage: failure.Text})
 			continue
 		}
 		deliveries = append(deliveries, matched...)
@@ -96,7 +98,7 @@ func (e *Engine) putEvents(in *putEventsInput) (*putEventsOutput, error) {
 				return fmt.Errorf("next delivery number: %w", err)
 			}
 			deliveries[i].Number = number
-			if err := putJSON(tx, bucketDelivery, numberKey(number), deliveries[i]); err != nil {
+			if err := service.Put(tx, bucketDelivery, service.NumberKey(number), deliveries[i]); err != nil {
 				return err
 			}
 		}
@@ -167,7 +169,7 @@ func (e *Engine) accept(n *entry, id string, now time.Time) ([]deliveryRecord, e
 
 func (e *Engine) checkEntry(n *entry) error {
 	required := func(name string) error {
-		return refuse("InvalidArgument", "Parameter %s is not valid. Reason: %s is a required argument.", name, name)
+		return service.Refuse("InvalidArgument", "Parameter %s is not valid. Reason: %s is a required argument.", name, name)
 	}
 	switch {
 	case n.Source == "":
@@ -177,12 +179,12 @@ func (e *Engine) checkEntry(n *entry) error {
 	case n.Detail == "":
 		return required("Detail")
 	case strings.HasPrefix(n.Source, "aws."):
-		return refuse("NotAuthorizedForSourceException", "Not authorized for the source: %q is for AWS services. Use your own name.", n.Source)
+		return service.Refuse("NotAuthorizedForSourceException", "Not authorized for the source: %q is for AWS services. Use your own name.", n.Source)
 	}
 	if value, err := decodeJSON([]byte(n.Detail)); err != nil {
-		return refuse("MalformedDetail", "Detail is malformed: %v. Give a JSON object.", err)
+		return service.Refuse("MalformedDetail", "Detail is malformed: %v. Give a JSON object.", err)
 	} else if _, isObject := value.(map[string]any); !isObject {
-		return refuse("MalformedDetail", "Detail is malformed: it is not a JSON object.")
+		return service.Refuse("MalformedDetail", "Detail is malformed: it is not a JSON object.")
 	}
 	return e.checkBus(n.EventBusName)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 const defaultBus = "default"
@@ -38,7 +40,7 @@ func (e *Engine) ruleARN(name string) string {
 
 func (e *Engine) checkBus(name string) error {
 	if name != "" && name != defaultBus && name != e.busARN() {
-		return refuse("ResourceNotFoundException", "Event bus %s does not exist. The embedded event bus has %q only; leave EventBusName out.", name, defaultBus)
+		return service.Refuse("ResourceNotFoundException", "Event bus %s does not exist. The embedded event bus has %q only; leave EventBusName out.", name, defaultBus)
 	}
 	return nil
 }
@@ -65,13 +67,13 @@ func (e *Engine) putRule(in *putRuleInput) (*putRuleOutput, error) {
 	}
 	p, err := parsePattern(in.EventPattern)
 	if err != nil {
-		return nil, refuse("InvalidEventPatternException", "Event pattern is not valid. Reason: %v.", err)
+		return nil, service.Refuse("InvalidEventPatternException", "Event pattern is not valid. Reason: %v.", err)
 	}
 	record := ruleRecord{Name: in.Name, Pattern: in.EventPattern, State: in.State, Description: in.Description, RoleARN: in.RoleArn}
 	if old := e.rules[in.Name]; old != nil {
 		record.Targets = old.record.Targets
 	} else if len(e.rules) >= rulesMax {
-		return nil, refuse("LimitExceededException", "The bus has %d rules, the most it may have. Delete some.", rulesMax)
+		return nil, service.Refuse("LimitExceededException", "The bus has %d rules, the most it may have. Delete some.", rulesMax)
 	}
 	if err := e.saveRule(record); err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func (e *Engine) putRule(in *putRuleInput) (*putRuleOutput, error) {
 }
 
 func (e *Engine) saveRule(record ruleRecord) error {
-	err := e.db.Update(func(tx *bolt.Tx) error { return putJSON(tx, bucketRule, []byte(record.Name), record) })
+	err := e.db.Update(func(tx *bolt.Tx) error { return service.Put(tx, bucketRule, []byte(record.Name), record) })
 	if err != nil {
 		return fmt.Errorf("write rule %s: %w", record.Name, err)
 	}
@@ -100,7 +102,7 @@ func (e *Engine) findRule(name, bus string) (*rule, error) {
 	}
 	r := e.rules[name]
 	if r == nil {
-		return nil, refuse("ResourceNotFoundException", "Rule %s does not exist on EventBus %s. Create it with PutRule, or correct the name.", name, defaultBus)
+		return nil, service.Refuse("ResourceNotFoundException", "Rule %s does not exist on EventBus %s. Create it with PutRule, or correct the name.", name, defaultBus)
 	}
 	return r, nil
 }
@@ -277,7 +279,7 @@ func (e *Engine) putTargets(in *putTargetsInput) (*targetsOutput, error) {
 		record.Targets[at] = t
 	}
 	if len(record.Targets) > targetsPerRuleMax {
-		return nil, refuse("LimitExceededException", "Rule %s would have %d targets; at most %d are allowed. Make another rule with the same pattern.", in.Rule, len(record.Targets), targetsPerRuleMax)
+		return nil, service.Refuse("LimitExceededException", "Rule %s would have %d targets; at most %d are allowed. Make another rule with the same pattern.", in.Rule, len(record.Targets), targetsPerRuleMax)
 	}
 	if err := e.saveRule(record); err != nil {
 		return nil, err

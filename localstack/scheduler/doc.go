@@ -23,5 +23,5 @@
 // A flexible time window is accepted and always uses its first moment.
 //
 // Start reading at Engine in engine.go, then fire.go; expression.go and cron.go
-// say when a schedule is due. The package imports bbolt and the standard library only.
+// say when a schedule is due. The package imports service and bbolt only.
 package scheduler

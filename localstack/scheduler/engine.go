@@ -3,37 +3,26 @@ package scheduler
 import (
 	"container/heap"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 	_ "time/tzdata" // Schedules name IANA zones; the machine may not have them.
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 // Options is what an Engine takes from its surroundings. Deliver is required; a
 // zero field gets the default named beside it.
 type Options struct {
+	service.Options
 	// Deliver hands input to the target with that ARN. A nil error means the
 	// target has it for good. It may be called several times at once, and again
 	// with the same input after an error.
 	Deliver func(ctx context.Context, targetARN, input string) error
-	// Region is part of ARNs; default us-east-1.
-	Region string
-	// AccountID is part of ARNs; default 000000000000.
-	AccountID string
-	// Now is the clock; default time.Now.
-	Now func() time.Time
-	// NewID makes request and execution ids; default random UUIDs.
-	NewID func() string
-	// Logger gets what no caller is told; default discards.
-	Logger *slog.Logger
 }
 
 // Engine is the set of schedules kept in one directory. It is safe for
@@ -70,25 +59,17 @@ func Open(dir string, opt Options) (*Engine, error) {
 	if opt.Deliver == nil {
 		return nil, errors.New("scheduler: open: Options.Deliver is missing; give the function that hands an input to a target")
 	}
+	opt.Options = opt.WithDefaults()
 	e := &Engine{
-		opt: withDefaults(opt), done: make(chan struct{}), wake: make(chan struct{}, 1), groups: map[string]groupRecord{},
+		opt: opt, done: make(chan struct{}), wake: make(chan struct{}, 1), groups: map[string]groupRecord{},
 		schedules: map[string]*schedule{}, tokens: map[string]tokenRecord{},
 	}
 	e.mux = e.routes()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("scheduler: make directory %s: %w", dir, err)
-	}
-	path := filepath.Join(dir, "scheduler.db")
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout: 2 * time.Second, NoSync: true, NoGrowSync: true, NoFreelistSync: true, FreelistType: bolt.FreelistMapType,
-	})
+	db, err := service.Open(dir, "scheduler", []string{bucketGroup, bucketSchedule, bucketInvocation, bucketToken}, e.load)
 	if err != nil {
-		return nil, fmt.Errorf("scheduler: open %s: %w (is another process using this data directory? stop it, or choose another directory)", path, err)
+		return nil, err
 	}
 	e.db = db
-	if err := e.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("scheduler: read %s: %w", path, err), db.Close())
-	}
 	return e, nil
 }
 
@@ -155,33 +136,4 @@ func (h *dueHeap) Pop() any {
 	*h = old[:len(old)-1]
 	s.index = -1
 	return s
-}
-
-func withDefaults(opt Options) Options {
-	if opt.Region == "" {
-		opt.Region = "us-east-1"
-	}
-	if opt.AccountID == "" {
-		opt.AccountID = "000000000000"
-	}
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
-	if opt.NewID == nil {
-		opt.NewID = newUUID
-	}
-	if opt.Logger == nil {
-		opt.Logger = slog.New(slog.DiscardHandler)
-	}
-	return opt
-}
-
-// newUUID is a random UUID (RFC 9562, version 4).
-func newUUID() string {
-	var b [16]byte
-	// crypto/rand.Read never returns an error.
-	_, _ = rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"sealift/localstack/scheduler"
+	"sealift/localstack/service"
 )
 
 // sink is a target that remembers what it got and refuses while told to.
@@ -115,7 +116,7 @@ func start(t *testing.T) *bench {
 // begin starts an engine on the bench's directory, again after a stop.
 func (b *bench) begin() {
 	b.t.Helper()
-	engine, err := scheduler.Open(b.dir, scheduler.Options{Deliver: b.sink.deliver, Now: b.clock.now})
+	engine, err := scheduler.Open(b.dir, scheduler.Options{Options: service.Options{Now: b.clock.now}, Deliver: b.sink.deliver})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 // Run fires what is due and delivers it until ctx ends or the engine closes.
@@ -105,10 +107,10 @@ func (e *Engine) fire(now time.Time) error {
 				return fmt.Errorf("next invocation number: %w", err)
 			}
 			invocations[n].Number = number
-			if err := putJSON(tx, bucketInvocation, numberKey(number), invocations[n]); err != nil {
+			if err := service.Put(tx, bucketInvocation, service.NumberKey(number), invocations[n]); err != nil {
 				return err
 			}
-			if err := putJSON(tx, bucketSchedule, []byte(records[n].key()), records[n]); err != nil {
+			if err := service.Put(tx, bucketSchedule, []byte(records[n].key()), records[n]); err != nil {
 				return err
 			}
 		}
@@ -159,11 +161,11 @@ func (e *Engine) settle(ctx context.Context, record invocationRecord) {
 	gone := record.Final && s != nil && s.record.Version == record.Version && s.record.Definition.ActionAfterCompletion == "DELETE"
 	err := e.db.Update(func(tx *bolt.Tx) error {
 		if gone {
-			if err := deleteKey(tx, bucketSchedule, []byte(s.record.key())); err != nil {
+			if err := service.Delete(tx, bucketSchedule, []byte(s.record.key())); err != nil {
 				return err
 			}
 		}
-		return deleteKey(tx, bucketInvocation, numberKey(record.Number))
+		return service.Delete(tx, bucketInvocation, service.NumberKey(record.Number))
 	})
 	if err != nil {
 		record.RetryMS = toMS(e.opt.Now().Add(retryPauseMin))
@@ -198,7 +200,9 @@ func (e *Engine) postpone(ctx context.Context, record invocationRecord, cause er
 		e.opt.Logger.WarnContext(ctx, "scheduler will repeat a delivery", append(attributes, "pause", pause)...)
 	}
 	heap.Push(&e.waiting, record)
-	err := e.db.Update(func(tx *bolt.Tx) error { return putJSON(tx, bucketInvocation, numberKey(record.Number), record) })
+	err := e.db.Update(func(tx *bolt.Tx) error {
+		return service.Put(tx, bucketInvocation, service.NumberKey(record.Number), record)
+	})
 	if err != nil {
 		// Memory goes on with the new plan; after a restart the old one is repeated.
 		e.opt.Logger.ErrorContext(ctx, "scheduler cannot note a failed delivery", "schedule", record.Name, "error", err)
@@ -253,7 +257,7 @@ func (e *Engine) dropTokens(now time.Time) error {
 	err := e.db.Update(func(tx *bolt.Tx) error {
 		var faults []error
 		for _, key := range old {
-			faults = append(faults, deleteKey(tx, bucketToken, []byte(key)))
+			faults = append(faults, service.Delete(tx, bucketToken, []byte(key)))
 		}
 		return errors.Join(faults...)
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 type createGroupInput struct {
@@ -72,7 +74,7 @@ func (e *Engine) createGroup(r *http.Request, body []byte) (any, error) {
 		if err := e.remember(tx, token, sum, in.ClientToken, now); err != nil {
 			return err
 		}
-		return putJSON(tx, bucketGroup, []byte(name), g)
+		return service.Put(tx, bucketGroup, []byte(name), g)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create schedule group %s: %w", name, err)
@@ -128,14 +130,14 @@ func (e *Engine) deleteGroup(r *http.Request, _ []byte) (any, error) {
 	now := e.opt.Now()
 	err := e.db.Update(func(tx *bolt.Tx) error {
 		for _, s := range members {
-			if err := deleteKey(tx, bucketSchedule, []byte(s.record.key())); err != nil {
+			if err := service.Delete(tx, bucketSchedule, []byte(s.record.key())); err != nil {
 				return err
 			}
 		}
 		if err := e.remember(tx, token, "", clientToken, now); err != nil {
 			return err
 		}
-		return deleteKey(tx, bucketGroup, []byte(name))
+		return service.Delete(tx, bucketGroup, []byte(name))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("delete schedule group %s: %w", name, err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 type putInput struct {
@@ -46,7 +48,7 @@ func (e *Engine) remember(tx *bolt.Tx, key, digest, token string, now time.Time)
 	if token == "" {
 		return nil
 	}
-	return putJSON(tx, bucketToken, []byte(key), tokenRecord{Digest: digest, AtMS: toMS(now)})
+	return service.Put(tx, bucketToken, []byte(key), tokenRecord{Digest: digest, AtMS: toMS(now)})
 }
 
 func (e *Engine) remembered(key, digest, token string, now time.Time) {
@@ -120,7 +122,7 @@ func (e *Engine) put(r *http.Request, body []byte, update bool) (any, error) {
 		if err := e.remember(tx, token, sum, in.ClientToken, now); err != nil {
 			return err
 		}
-		return putJSON(tx, bucketSchedule, []byte(s.record.key()), s.record)
+		return service.Put(tx, bucketSchedule, []byte(s.record.key()), s.record)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write schedule %s: %w", s.record.key(), err)
@@ -217,7 +219,7 @@ func (e *Engine) deleteSchedule(r *http.Request, _ []byte) (any, error) {
 		if err := e.remember(tx, token, "", clientToken, now); err != nil {
 			return err
 		}
-		return deleteKey(tx, bucketSchedule, []byte(s.record.key()))
+		return service.Delete(tx, bucketSchedule, []byte(s.record.key()))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("delete schedule %s: %w", s.record.key(), err)

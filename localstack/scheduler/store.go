@@ -2,12 +2,12 @@ package scheduler
 
 import (
 	"container/heap"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 // The file has one bucket for each kind of record.
@@ -61,77 +61,40 @@ type tokenRecord struct {
 	AtMS   int64  `json:"at_ms"`
 }
 
-func numberKey(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
-
-func putJSON(tx *bolt.Tx, bucket string, key []byte, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("encode %s record: %w", bucket, err)
-	}
-	if err := tx.Bucket([]byte(bucket)).Put(key, text); err != nil {
-		return fmt.Errorf("write %s record: %w", bucket, err)
-	}
-	return nil
-}
-
-func deleteKey(tx *bolt.Tx, bucket string, key []byte) error {
-	if err := tx.Bucket([]byte(bucket)).Delete(key); err != nil {
-		return fmt.Errorf("delete %s record: %w", bucket, err)
-	}
-	return nil
-}
-
-func each[T any](tx *bolt.Tx, bucket string, visit func(key string, value T) error) error {
-	return tx.Bucket([]byte(bucket)).ForEach(func(key, text []byte) error {
-		var value T
-		if err := json.Unmarshal(text, &value); err != nil {
-			return fmt.Errorf("decode %s record %q: %w", bucket, key, err)
-		}
-		return visit(string(key), value)
-	})
-}
-
-func (e *Engine) load() error {
-	now := e.opt.Now().UnixMilli()
-	return e.db.Update(func(tx *bolt.Tx) error {
-		for _, bucket := range []string{bucketGroup, bucketSchedule, bucketInvocation, bucketToken} {
-			if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
-				return fmt.Errorf("make bucket %s: %w", bucket, err)
-			}
-		}
-		if tx.Bucket([]byte(bucketGroup)).Get([]byte(defaultGroup)) == nil {
-			if err := putJSON(tx, bucketGroup, []byte(defaultGroup), groupRecord{Name: defaultGroup, CreatedMS: now, ModifiedMS: now}); err != nil {
-				return err
-			}
-		}
-		if err := each(tx, bucketGroup, func(key string, record groupRecord) error {
-			e.groups[key] = record
-			return nil
-		}); err != nil {
+func (e *Engine) load(tx *bolt.Tx) error {
+	if tx.Bucket([]byte(bucketGroup)).Get([]byte(defaultGroup)) == nil {
+		now := e.opt.Now().UnixMilli()
+		if err := service.Put(tx, bucketGroup, []byte(defaultGroup), groupRecord{Name: defaultGroup, CreatedMS: now, ModifiedMS: now}); err != nil {
 			return err
 		}
-		if err := each(tx, bucketSchedule, func(key string, record scheduleRecord) error {
-			x, err := parseExpression(record.Definition.ScheduleExpression, record.Definition.ScheduleExpressionTimezone)
-			if err != nil {
-				return fmt.Errorf("schedule %s: %w", key, err)
-			}
-			s := &schedule{record: record, expression: x, index: -1}
-			e.schedules[key] = s
-			e.place(s)
-			return nil
-		}); err != nil {
-			return err
+	}
+	if err := service.Each(tx, bucketGroup, func(key []byte, record groupRecord) error {
+		e.groups[string(key)] = record
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := service.Each(tx, bucketSchedule, func(key []byte, record scheduleRecord) error {
+		x, err := parseExpression(record.Definition.ScheduleExpression, record.Definition.ScheduleExpressionTimezone)
+		if err != nil {
+			return fmt.Errorf("schedule %s: %w", key, err)
 		}
-		if err := each(tx, bucketInvocation, func(_ string, record invocationRecord) error {
-			heap.Push(&e.waiting, record)
-			return nil
-		}); err != nil {
-			return err
-		}
-		return each(tx, bucketToken, func(key string, record tokenRecord) error {
-			e.tokens[key] = record
-			return nil
-		})
+		s := &schedule{record: record, expression: x, index: -1}
+		e.schedules[string(key)] = s
+		e.place(s)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := service.Each(tx, bucketInvocation, func(_ []byte, record invocationRecord) error {
+		heap.Push(&e.waiting, record)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return service.Each(tx, bucketToken, func(key []byte, record tokenRecord) error {
+		e.tokens[string(key)] = record
+		return nil
 	})
 }
 

@@ -2,36 +2,27 @@ package scheduler
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
+
+	"sealift/localstack/service"
 )
 
-// apiError is an answer that the caller can act on.
-type apiError struct {
-	kind   string
-	text   string
-	status int
-}
-
-func (e *apiError) Error() string { return e.kind + ": " + e.text }
-
 func invalid(format string, args ...any) error {
-	return &apiError{kind: "ValidationException", text: fmt.Sprintf(format, args...), status: http.StatusBadRequest}
+	return service.Refuse("ValidationException", format, args...)
 }
 
 func conflict(format string, args ...any) error {
-	return &apiError{kind: "ConflictException", text: fmt.Sprintf(format, args...), status: http.StatusConflict}
+	return &service.Error{Kind: "ConflictException", Text: fmt.Sprintf(format, args...), Status: http.StatusConflict}
 }
 
 func notFound(format string, args ...any) error {
-	return &apiError{kind: "ResourceNotFoundException", text: fmt.Sprintf(format, args...), status: http.StatusNotFound}
+	return &service.Error{Kind: "ResourceNotFoundException", Text: fmt.Sprintf(format, args...), Status: http.StatusNotFound}
 }
 
 func closedError() error {
-	return &apiError{kind: "ServiceUnavailableException", text: "The scheduler is closing. Repeat the request after it has started again.", status: http.StatusServiceUnavailable}
+	return &service.Error{Kind: "ServiceUnavailableException", Text: "The scheduler is closing. Repeat the request after it has started again.", Status: http.StatusServiceUnavailable}
 }
 
 type empty struct{}
@@ -54,10 +45,10 @@ func (e *Engine) routes() *http.ServeMux {
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		e.answer(w, r, func(r *http.Request, _ []byte) (any, error) {
-			return nil, &apiError{
-				kind:   "UnknownOperationException",
-				text:   "The operation " + r.Method + " " + r.URL.Path + " is not provided by the embedded scheduler. Use one that is, or a real endpoint.",
-				status: http.StatusNotFound,
+			return nil, &service.Error{
+				Kind:   "UnknownOperationException",
+				Text:   "The operation " + r.Method + " " + r.URL.Path + " is not provided by the embedded scheduler. Use one that is, or a real endpoint.",
+				Status: http.StatusNotFound,
 			}
 		})
 	})
@@ -68,35 +59,18 @@ func (e *Engine) routes() *http.ServeMux {
 func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.mux.ServeHTTP(w, r) }
 
 func (e *Engine) answer(w http.ResponseWriter, r *http.Request, run func(*http.Request, []byte) (any, error)) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, requestBytesMax))
+	body, err := service.Body(w, r, requestBytesMax)
 	var out any
-	if err != nil {
-		err = invalid("The request body could not be read, or is longer than %d bytes: %v.", requestBytesMax, err)
-	} else {
+	if err == nil {
 		out, err = run(r, body)
 	}
-	header := w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Date", e.opt.Now().UTC().Format(http.TimeFormat))
-	header.Set("x-amzn-RequestId", e.opt.NewID())
 	status := http.StatusOK
 	if err != nil {
-		var failure *apiError
-		if !errors.As(err, &failure) {
-			e.opt.Logger.ErrorContext(r.Context(), "scheduler request failed", "method", r.Method, "path", r.URL.Path, "error", err)
-			failure = &apiError{kind: "InternalServerException", text: "The scheduler failed: " + err.Error(), status: http.StatusInternalServerError}
-		}
-		header.Set("X-Amzn-ErrorType", failure.kind)
-		status, out = failure.status, map[string]string{"Message": failure.text}
+		failure := e.opt.Failure(r, "scheduler", "InternalServerException", err)
+		w.Header().Set("X-Amzn-ErrorType", failure.Kind)
+		status, out = failure.Status, map[string]string{"Message": failure.Text}
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		e.opt.Logger.ErrorContext(r.Context(), "scheduler answer not encodable", "method", r.Method, "path", r.URL.Path, "error", err)
-		status, text = http.StatusInternalServerError, []byte("{}")
-	}
-	w.WriteHeader(status)
-	// A client that has gone away is the only reason this write fails.
-	_, _ = w.Write(text)
+	e.opt.Send(w, r, "application/json", status, out)
 }
 
 func decode(body []byte, into any) error {

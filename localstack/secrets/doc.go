@@ -8,5 +8,5 @@
 // window is over, and is gone after that. Values never enter logs or errors.
 //
 // Start reading at Engine in engine.go, then version.go. The package imports
-// bbolt and the standard library only.
+// service and bbolt only.
 package secrets

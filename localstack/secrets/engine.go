@@ -2,39 +2,23 @@ package secrets
 
 import (
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
-// Options is what an Engine takes from its surroundings. A zero field gets the
-// default named beside it.
-type Options struct {
-	// Region is part of ARNs; default us-east-1.
-	Region string
-	// AccountID is part of ARNs; default 000000000000.
-	AccountID string
-	// Now is the clock; default time.Now.
-	Now func() time.Time
-	// NewID makes request and version ids; default random UUIDs.
-	NewID func() string
-	// Logger gets what no caller is told; default discards.
-	Logger *slog.Logger
-}
+// Options is what an Engine takes from its surroundings.
+type Options = service.Options
 
 // Engine is the set of secrets kept in one directory. It is safe for concurrent use.
 type Engine struct {
-	opt Options
-	db  *bolt.DB
-	ops map[string]operation
+	opt  Options
+	db   *bolt.DB
+	json *service.JSON
 
 	mu      sync.Mutex
 	closed  bool
@@ -85,22 +69,13 @@ type tag struct{ Key, Value string }
 // Open reads the secrets in dir, making the directory and the file when absent.
 // It fails when another process has them open.
 func Open(dir string, opt Options) (*Engine, error) {
-	e := &Engine{opt: withDefaults(opt), secrets: map[string]secretRecord{}}
-	e.ops = e.operations()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("secrets: make directory %s: %w", dir, err)
-	}
-	path := filepath.Join(dir, "secrets.db")
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout: 2 * time.Second, NoSync: true, NoGrowSync: true, NoFreelistSync: true, FreelistType: bolt.FreelistMapType,
-	})
+	e := &Engine{opt: opt.WithDefaults(), secrets: map[string]secretRecord{}}
+	e.json = e.protocol()
+	db, err := service.Open(dir, "secrets", []string{bucketSecret}, e.load)
 	if err != nil {
-		return nil, fmt.Errorf("secrets: open %s: %w (is another process using this data directory? stop it, or choose another directory)", path, err)
+		return nil, err
 	}
 	e.db = db
-	if err := e.load(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("secrets: read %s: %w", path, err), db.Close())
-	}
 	return e, nil
 }
 
@@ -118,37 +93,16 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-func (e *Engine) load(path string) error {
-	// A file that was copied in may be open to others.
-	if err := os.Chmod(path, 0o600); err != nil {
-		return fmt.Errorf("keep others out: %w", err)
-	}
-	return e.db.Update(func(tx *bolt.Tx) error {
-		bucket, err := tx.CreateBucketIfNotExists([]byte(bucketSecret))
-		if err != nil {
-			return fmt.Errorf("make bucket: %w", err)
-		}
-		return bucket.ForEach(func(key, text []byte) error {
-			var record secretRecord
-			if err := json.Unmarshal(text, &record); err != nil {
-				// The error of the decoder could quote the secret.
-				return fmt.Errorf("record of secret %s is damaged", key)
-			}
-			e.secrets[record.Name] = record
-			return nil
-		})
+func (e *Engine) load(tx *bolt.Tx) error {
+	return service.Each(tx, bucketSecret, func(_ []byte, record secretRecord) error {
+		e.secrets[record.Name] = record
+		return nil
 	})
 }
 
 // save writes a record, then takes it into memory; e.mu must be held.
 func (e *Engine) save(record secretRecord) error {
-	err := e.db.Update(func(tx *bolt.Tx) error {
-		text, err := json.Marshal(record)
-		if err != nil {
-			return fmt.Errorf("encode record: %w", err)
-		}
-		return tx.Bucket([]byte(bucketSecret)).Put([]byte(record.Name), text)
-	})
+	err := e.db.Update(func(tx *bolt.Tx) error { return service.Put(tx, bucketSecret, []byte(record.Name), record) })
 	if err != nil {
 		return fmt.Errorf("write secret %s: %w", record.Name, err)
 	}
@@ -158,7 +112,7 @@ func (e *Engine) save(record secretRecord) error {
 
 // erase removes a record; e.mu must be held.
 func (e *Engine) erase(name string) error {
-	err := e.db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte(bucketSecret)).Delete([]byte(name)) })
+	err := e.db.Update(func(tx *bolt.Tx) error { return service.Delete(tx, bucketSecret, []byte(name)) })
 	if err != nil {
 		return fmt.Errorf("erase secret %s: %w", name, err)
 	}
@@ -199,14 +153,14 @@ func (e *Engine) find(id string) (secretRecord, error) {
 			}
 		}
 	}
-	return secretRecord{}, refuse("ResourceNotFoundException", "Secrets Manager can't find the specified secret %q. Create it, or correct the name.", id)
+	return secretRecord{}, service.Refuse("ResourceNotFoundException", "Secrets Manager can't find the specified secret %q. Create it, or correct the name.", id)
 }
 
 // findLive is find without the secrets marked for deletion.
 func (e *Engine) findLive(id string) (secretRecord, error) {
 	record, err := e.find(id)
 	if err == nil && record.DeletedMS != 0 {
-		return record, refuse("InvalidRequestException", "You can't perform this operation on the secret because it was marked for deletion: %s.", record.Name)
+		return record, service.Refuse("InvalidRequestException", "You can't perform this operation on the secret because it was marked for deletion: %s.", record.Name)
 	}
 	return record, err
 }
@@ -219,33 +173,4 @@ func (e *Engine) arn(name string) string {
 // name is another secret.
 func randomSuffix() string {
 	return rand.Text()[:arnSuffixCharsRand]
-}
-
-func withDefaults(opt Options) Options {
-	if opt.Region == "" {
-		opt.Region = "us-east-1"
-	}
-	if opt.AccountID == "" {
-		opt.AccountID = "000000000000"
-	}
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
-	if opt.NewID == nil {
-		opt.NewID = newUUID
-	}
-	if opt.Logger == nil {
-		opt.Logger = slog.New(slog.DiscardHandler)
-	}
-	return opt
-}
-
-// newUUID is a random UUID (RFC 9562, version 4).
-func newUUID() string {
-	var b [16]byte
-	// crypto/rand.Read never returns an error.
-	_, _ = rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sealift/localstack/service"
 )
 
 type createSecretInput struct {
@@ -26,7 +28,7 @@ type secretOutput struct {
 
 func (e *Engine) createSecret(in *createSecretInput) (*secretOutput, error) {
 	if !regexp.MustCompile(`^[A-Za-z0-9/_+=.@-]+$`).MatchString(in.Name) || len(in.Name) > nameCharsMax {
-		return nil, refuse("ValidationException", "Invalid name %q. Must be 1 to %d alphanumeric characters, or any of the following: -/_+=.@!", in.Name, nameCharsMax)
+		return nil, service.Refuse("ValidationException", "Invalid name %q. Must be 1 to %d alphanumeric characters, or any of the following: -/_+=.@!", in.Name, nameCharsMax)
 	}
 	if err := in.check(); err != nil {
 		return nil, err
@@ -55,12 +57,12 @@ func (e *Engine) createSecret(in *createSecretInput) (*secretOutput, error) {
 // recreate answers the creation of a secret that exists: the same request again, or a refusal.
 func recreate(old secretRecord, in *createSecretInput) (*secretOutput, error) {
 	if old.DeletedMS != 0 {
-		return nil, refuse("InvalidRequestException", "You can't create this secret because a secret with this name is already scheduled for deletion: %s. Wait until it is gone, or choose another name.", in.Name)
+		return nil, service.Refuse("InvalidRequestException", "You can't create this secret because a secret with this name is already scheduled for deletion: %s. Wait until it is gone, or choose another name.", in.Name)
 	}
 	if version, found := old.Versions[in.ClientRequestToken]; found && in.same(version) {
 		return &secretOutput{ARN: old.ARN, Name: old.Name, VersionId: in.ClientRequestToken}, nil
 	}
-	return nil, refuse("ResourceExistsException", "The operation failed because the secret %s already exists. Use PutSecretValue to give it a new value.", in.Name)
+	return nil, service.Refuse("ResourceExistsException", "The operation failed because the secret %s already exists. Use PutSecretValue to give it a new value.", in.Name)
 }
 
 type putSecretValueInput struct {
@@ -164,7 +166,7 @@ func (e *Engine) getSecretValue(in *getSecretValueInput) (*secretValueOutput, er
 			VersionStages: stagesOf(version), CreatedDate: seconds(version.CreatedMS),
 		}, nil
 	}
-	return nil, refuse("ResourceNotFoundException", "Secrets Manager can't find the specified secret value for VersionId %q and staging label %q of secret %s. Give it a value with PutSecretValue, or correct them.", in.VersionId, stage, record.Name)
+	return nil, service.Refuse("ResourceNotFoundException", "Secrets Manager can't find the specified secret value for VersionId %q and staging label %q of secret %s. Give it a value with PutSecretValue, or correct them.", in.VersionId, stage, record.Name)
 }
 
 func stagesOf(v versionRecord) []string {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+
+	"sealift/localstack/service"
 )
 
 // value is the content of a new version, in the protocol's spelling.
@@ -20,7 +22,7 @@ func (v value) check() error {
 	case v.SecretString != nil && v.SecretBinary != nil:
 		return invalidParameter("You can't specify both a binary secret value and a string secret value in the same secret. Leave one out.")
 	case v.SecretString != nil && len(*v.SecretString) > valueBytesMax || len(v.SecretBinary) > valueBytesMax:
-		return refuse("ValidationException", "The secret value is longer than %d bytes. Store less, or split it.", valueBytesMax)
+		return service.Refuse("ValidationException", "The secret value is longer than %d bytes. Store less, or split it.", valueBytesMax)
 	case v.ClientRequestToken != "" && (len(v.ClientRequestToken) < tokenCharsMin || len(v.ClientRequestToken) > tokenCharsMax):
 		return invalidParameter("ClientRequestToken must be %d to %d characters long. A UUID is right.", tokenCharsMin, tokenCharsMax)
 	}
@@ -45,7 +47,7 @@ func (e *Engine) addVersion(record *secretRecord, v value, stages []string) (id 
 	}
 	if old, found := record.Versions[id]; found {
 		if !v.same(old) {
-			return "", refuse("ResourceExistsException", "You can't use ClientRequestToken %s because that value is already in use for a version of secret %s with another value. Use a new token.", id, record.Name)
+			return "", service.Refuse("ResourceExistsException", "You can't use ClientRequestToken %s because that value is already in use for a version of secret %s with another value. Use a new token.", id, record.Name)
 		}
 		return id, nil
 	}

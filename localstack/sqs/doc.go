@@ -23,5 +23,5 @@
 // evaluated, because the endpoint in front of this package decides who may call.
 //
 // Start reading at Engine in engine.go, then queue.go for the life of a message,
-// then receive.go. The package imports bbolt and the standard library only.
+// then receive.go. The package imports service and bbolt only.
 package sqs

@@ -2,33 +2,22 @@ package sqs
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 // Options is what an Engine takes from its surroundings. A zero field gets the
 // default named beside it.
 type Options struct {
-	// Region is part of queue ARNs; default us-east-1.
-	Region string
-	// AccountID is part of queue ARNs and URLs; default 000000000000.
-	AccountID string
-	// Now is the clock; default time.Now.
-	Now func() time.Time
-	// NewID makes message and request ids; default random UUIDs.
-	NewID func() string
-	// Logger gets what no caller is told; default discards.
-	Logger *slog.Logger
+	service.Options
 	// Caller names the sender of a request, the SenderId of its messages;
 	// default is the account.
 	Caller func(*http.Request) string
@@ -54,25 +43,20 @@ type Engine struct {
 // Open reads the queues in dir, making the directory and the file when absent.
 // It fails when another process has them open.
 func Open(dir string, opt Options) (*Engine, error) {
+	opt.Options = opt.WithDefaults()
+	if opt.Caller == nil {
+		opt.Caller = func(*http.Request) string { return opt.AccountID }
+	}
 	e := &Engine{
-		opt: withDefaults(opt), done: make(chan struct{}), busy: make(chan struct{}, 1),
+		opt: opt, done: make(chan struct{}), busy: make(chan struct{}, 1),
 		queues: map[string]*queue{}, deleted: map[string]time.Time{},
 	}
 	e.ops = e.operations()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("sqs: make directory %s: %w", dir, err)
-	}
-	path := filepath.Join(dir, "sqs.db")
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout: 2 * time.Second, NoSync: true, NoGrowSync: true, NoFreelistSync: true, FreelistType: bolt.FreelistMapType,
-	})
+	db, err := service.Open(dir, "sqs", []string{bucketQueue, bucketState, bucketContent, bucketTask, bucketDeleted}, e.load)
 	if err != nil {
-		return nil, fmt.Errorf("sqs: open %s: %w (is another process using this data directory? stop it, or choose another directory)", path, err)
+		return nil, err
 	}
 	e.db = db
-	if err := e.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqs: read %s: %w", path, err), db.Close())
-	}
 	return e, nil
 }
 
@@ -206,37 +190,4 @@ func (e *Engine) arn(name string) string {
 
 func (e *Engine) url(c call, name string) string {
 	return "http://" + c.host + "/" + e.opt.AccountID + "/" + name
-}
-
-func withDefaults(opt Options) Options {
-	if opt.Region == "" {
-		opt.Region = "us-east-1"
-	}
-	if opt.AccountID == "" {
-		opt.AccountID = "000000000000"
-	}
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
-	if opt.NewID == nil {
-		opt.NewID = newUUID
-	}
-	if opt.Logger == nil {
-		opt.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opt.Caller == nil {
-		account := opt.AccountID
-		opt.Caller = func(*http.Request) string { return account }
-	}
-	return opt
-}
-
-// newUUID is a random UUID (RFC 9562, version 4).
-func newUUID() string {
-	var b [16]byte
-	// crypto/rand.Read never returns an error.
-	_, _ = rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

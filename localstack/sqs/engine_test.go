@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"sealift/localstack/service"
 	"sealift/localstack/sqs"
 )
 
@@ -46,7 +47,7 @@ func start(t *testing.T) *bench {
 func startIn(t *testing.T, dir string) *bench {
 	t.Helper()
 	b := &bench{t: t, clock: &clock{}, dir: dir}
-	engine, err := sqs.Open(dir, sqs.Options{Now: b.clock.now})
+	engine, err := sqs.Open(dir, sqs.Options{Options: service.Options{Now: b.clock.now}})
 	if err != nil {
 		t.Fatal(err)
 	}

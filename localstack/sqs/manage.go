@@ -9,6 +9,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 type empty struct{}
@@ -68,7 +70,7 @@ func (e *Engine) createQueue(_ context.Context, c call, in *createQueueInput) (*
 		if err := tx.Bucket([]byte(bucketDeleted)).Delete([]byte(in.QueueName)); err != nil {
 			return fmt.Errorf("forget deletion: %w", err)
 		}
-		return putJSON(tx, bucketQueue, []byte(record.Name), record)
+		return service.Put(tx, bucketQueue, []byte(record.Name), record)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create queue %s: %w", in.QueueName, err)
@@ -159,7 +161,7 @@ func (e *Engine) deleteQueue(_ context.Context, _ call, in *queueInput) (*empty,
 		if err := tx.Bucket([]byte(bucketQueue)).Delete([]byte(name)); err != nil {
 			return fmt.Errorf("delete queue record: %w", err)
 		}
-		return putJSON(tx, bucketDeleted, []byte(name), toMS(now))
+		return service.Put(tx, bucketDeleted, []byte(name), toMS(now))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("delete queue %s: %w", name, err)
@@ -327,7 +329,7 @@ func (e *Engine) change(queueURL string, edit func(*queue, *queueRecord) error) 
 	if err != nil {
 		return nil, err
 	}
-	err = e.db.Update(func(tx *bolt.Tx) error { return putJSON(tx, bucketQueue, []byte(record.Name), record) })
+	err = e.db.Update(func(tx *bolt.Tx) error { return service.Put(tx, bucketQueue, []byte(record.Name), record) })
 	if err != nil {
 		return nil, fmt.Errorf("change queue %s: %w", record.Name, err)
 	}
@@ -354,7 +356,7 @@ func (e *Engine) purgeQueue(_ context.Context, _ call, in *queueInput) (*empty, 
 		if err := deleteAllMessages(tx, record.Number); err != nil {
 			return err
 		}
-		return putJSON(tx, bucketQueue, []byte(record.Name), record)
+		return service.Put(tx, bucketQueue, []byte(record.Name), record)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("purge queue %s: %w", record.Name, err)

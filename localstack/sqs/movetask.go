@@ -12,6 +12,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 // taskStatus is where a move task stands.
@@ -94,7 +96,7 @@ func (e *Engine) startMessageMoveTask(_ context.Context, _ call, in *startMoveTa
 				return fmt.Errorf("delete task record: %w", err)
 			}
 		}
-		return putJSON(tx, bucketTask, taskKey(t.record.Number), t.record)
+		return service.Put(tx, bucketTask, taskKey(t.record.Number), t.record)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start move task on %s: %w", in.SourceArn, err)
@@ -280,7 +282,7 @@ func (e *Engine) saveTask(t *moveTask, record taskRecord, also func(*bolt.Tx) er
 				return err
 			}
 		}
-		return putJSON(tx, bucketTask, taskKey(record.Number), record)
+		return service.Put(tx, bucketTask, taskKey(record.Number), record)
 	})
 	if err != nil {
 		return fmt.Errorf("move task on %s: %w", record.Source, err)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"sealift/localstack/service"
 )
 
 // The file has one bucket for each kind of record. Messages have two records
@@ -54,19 +56,8 @@ func messageKey(queueNumber, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), queueNumber), seq)
 }
 
-func putJSON(tx *bolt.Tx, bucket string, key []byte, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("encode %s record: %w", bucket, err)
-	}
-	if err := tx.Bucket([]byte(bucket)).Put(key, text); err != nil {
-		return fmt.Errorf("write %s record: %w", bucket, err)
-	}
-	return nil
-}
-
 func putState(tx *bolt.Tx, q *queue, m *message, groupName string) error {
-	return putJSON(tx, bucketState, messageKey(q.record.Number, m.seq), stateRecord{
+	return service.Put(tx, bucketState, messageKey(q.record.Number, m.seq), stateRecord{
 		ID: m.id, Group: groupName, Sender: m.sender, Source: m.source, SentMS: toMS(m.sent), VisibleMS: toMS(m.visibleAt),
 		Receives: m.receives, ReceivesBefore: m.receivesBefore, FirstReceivedMS: toMS(m.firstReceived), ReceivedMS: toMS(m.receivedAt),
 	})
@@ -114,7 +105,7 @@ func putMessage(tx *bolt.Tx, q *queue, m *message, groupName string, content con
 		return fmt.Errorf("next sequence number: %w", err)
 	}
 	m.seq = seq
-	if err := putJSON(tx, bucketContent, messageKey(q.record.Number, seq), content); err != nil {
+	if err := service.Put(tx, bucketContent, messageKey(q.record.Number, seq), content); err != nil {
 		return err
 	}
 	return putState(tx, q, m, groupName)
@@ -134,46 +125,39 @@ func deleteAllMessages(tx *bolt.Tx, queueNumber uint64) error {
 }
 
 // load reads everything but contents into memory.
-func (e *Engine) load() error {
+func (e *Engine) load(tx *bolt.Tx) error {
 	now := e.opt.Now()
 	byNumber := map[uint64]*queue{}
-	return e.db.Update(func(tx *bolt.Tx) error {
-		for _, bucket := range []string{bucketQueue, bucketState, bucketContent, bucketTask, bucketDeleted} {
-			if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
-				return fmt.Errorf("make bucket %s: %w", bucket, err)
-			}
+	if err := service.Each(tx, bucketQueue, func(_ []byte, record queueRecord) error {
+		s, err := parseSettings(record.Attributes)
+		if err != nil {
+			return fmt.Errorf("queue %s: %w", record.Name, err)
 		}
-		if err := each(tx, bucketQueue, func(_ []byte, record queueRecord) error {
-			s, err := parseSettings(record.Attributes)
-			if err != nil {
-				return fmt.Errorf("queue %s: %w", record.Name, err)
-			}
-			q := newQueue(record, s)
-			e.queues[record.Name], byNumber[record.Number] = q, q
-			return nil
-		}); err != nil {
-			return err
+		q := newQueue(record, s)
+		e.queues[record.Name], byNumber[record.Number] = q, q
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := service.Each(tx, bucketState, func(key []byte, record stateRecord) error {
+		q := byNumber[binary.BigEndian.Uint64(key)]
+		if q == nil {
+			return fmt.Errorf("message %s belongs to no queue", record.ID)
 		}
-		if err := each(tx, bucketState, func(key []byte, record stateRecord) error {
-			q := byNumber[binary.BigEndian.Uint64(key)]
-			if q == nil {
-				return fmt.Errorf("message %s belongs to no queue", record.ID)
-			}
-			q.insert(record.message(binary.BigEndian.Uint64(key[8:]), now), record.Group)
-			return nil
-		}); err != nil {
-			return err
-		}
-		if err := each(tx, bucketDeleted, func(key []byte, ms int64) error {
-			e.deleted[string(key)] = fromMS(ms)
-			return nil
-		}); err != nil {
-			return err
-		}
-		return each(tx, bucketTask, func(_ []byte, record taskRecord) error {
-			e.tasks = append(e.tasks, &moveTask{record: record})
-			return nil
-		})
+		q.insert(record.message(binary.BigEndian.Uint64(key[8:]), now), record.Group)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := service.Each(tx, bucketDeleted, func(key []byte, ms int64) error {
+		e.deleted[string(key)] = fromMS(ms)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return service.Each(tx, bucketTask, func(_ []byte, record taskRecord) error {
+		e.tasks = append(e.tasks, &moveTask{record: record})
+		return nil
 	})
 }
 
@@ -210,16 +194,6 @@ func (r stateRecord) message(seq uint64, now time.Time) *message {
 		m.state = stateDelayed
 	}
 	return m
-}
-
-func each[T any](tx *bolt.Tx, bucket string, visit func(key []byte, value T) error) error {
-	return tx.Bucket([]byte(bucket)).ForEach(func(key, text []byte) error {
-		var value T
-		if err := json.Unmarshal(text, &value); err != nil {
-			return fmt.Errorf("decode %s record %q: %w", bucket, key, err)
-		}
-		return visit(key, value)
-	})
 }
 
 // Times are stored and told in milliseconds; the zero time is 0.

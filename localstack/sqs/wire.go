@@ -65,10 +65,6 @@ func (e *Engine) operations() map[string]operation {
 // ServeHTTP answers one request of the SQS JSON protocol.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := e.serve(w, r)
-	header := w.Header()
-	header.Set("Content-Type", contentType)
-	header.Set("Date", e.opt.Now().UTC().Format(http.TimeFormat))
-	header.Set("x-amzn-RequestId", e.opt.NewID())
 	status := http.StatusOK
 	if err != nil {
 		failure, expected := asAPIError(err)
@@ -79,18 +75,11 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if failure.status >= http.StatusInternalServerError {
 			fault = "Receiver"
 		}
-		header.Set("x-amzn-query-error", failure.query+";"+fault)
+		w.Header().Set("x-amzn-query-error", failure.query+";"+fault)
 		status = failure.status
 		answer = map[string]string{"__type": failure.shape, "message": failure.text}
 	}
-	body, err := json.Marshal(answer)
-	if err != nil {
-		e.opt.Logger.ErrorContext(r.Context(), "sqs answer not encodable", "target", r.Header.Get("X-Amz-Target"), "error", err)
-		status, body = http.StatusInternalServerError, []byte("{}")
-	}
-	w.WriteHeader(status)
-	// A client that has gone away is the only reason this write fails.
-	_, _ = w.Write(body)
+	e.opt.Send(w, r, contentType, status, answer)
 }
 
 func (e *Engine) serve(w http.ResponseWriter, r *http.Request) (any, error) {
