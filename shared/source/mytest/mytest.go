@@ -1,36 +1,28 @@
-// Package mytest owns a throw-away MariaDB server for tests: fresh data in a temporary folder, a free loopback port,
-// stopped and removed when the test ends, and killed by the kernel when the test process dies. Start reading at Start. It
-// imports the standard library and the MySQL client only.
+// Package mytest owns a throw-away MariaDB server for tests. It imports servertest, which says what becomes of it, and the
+// MySQL client. Start reading at Start.
 package mytest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/go-mysql-org/go-mysql/client"
+
+	"sealift/shared/source/servertest"
 )
 
-const (
-	startTime = 60 * time.Second
-	// portTries is how often a port is chosen anew because somebody else took it first.
-	portTries = 5
-	// statementsMax is how many statements Exec sends over one connection at most; longer lists are a mistake.
-	statementsMax = 10_000
-)
+// statementsMax is how many statements Exec sends over one connection at most; longer lists are a mistake.
+const statementsMax = 10_000
 
 // Server is a running server.
 type Server struct {
@@ -45,120 +37,38 @@ func Start(tb testing.TB, options ...string) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	owner, err := unprivileged()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	// The test's own folder is closed to other users and its path may be too long for a socket.
-	dir, err := os.MkdirTemp("", "mytest")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if owner != nil {
-		if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	data := filepath.Join(dir, "data")
-	initialise := exec.Command(install, append([]string{
-		"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=8M",
-	}, hasty()...)...)
-	initialise.Dir = dir
-	initialise.Env = append(os.Environ(), "TMPDIR="+dir)
-	initialise.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
-	if out, err := initialise.CombinedOutput(); err != nil {
-		tb.Fatalf("mariadb-install-db failed: %v\n%s", err, out)
-	}
-	for range portTries {
-		s, err := serve(tb, server, dir, data, owner, options)
-		if err == nil {
-			return s
-		}
-		tb.Log(err)
-	}
-	tb.Fatal("MariaDB didn't start; the messages above say why")
-	return nil
+	port := servertest.Start(tb, servertest.Program{
+		Name: "MariaDB", Users: []string{"mysql", "nobody"},
+		Initialise: func(dir, data string) *exec.Cmd {
+			command := exec.Command(install, append([]string{
+				"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=8M",
+			}, hasty()...)...)
+			command.Env = append(os.Environ(), "TMPDIR="+dir)
+			return command
+		},
+		Serve: func(dir, data string, port int) *exec.Cmd {
+			return exec.Command(server, append(append([]string{
+				"--no-defaults", "--datadir=" + data, "--tmpdir=" + dir, "--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
+				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port), "--skip-name-resolve", "--innodb-buffer-pool-size=128M",
+				"--innodb-log-file-size=64M", "--max-allowed-packet=128M", "--max-connections=200", "--default-time-zone=+08:00",
+			}, hasty()...), options...)...)
+		},
+		Ping: func(ctx context.Context, port int) error {
+			conn, err := connect(ctx, (&Server{port: port}).address(), "")
+			if err != nil {
+				return err
+			}
+			return conn.Quit()
+		},
+		// Its data goes with the test, so nothing has to be written first.
+		Stop: syscall.SIGKILL, Death: syscall.SIGKILL,
+	})
+	return &Server{port: port}
 }
 
 // hasty are options of a server whose data nobody needs after a crash.
 func hasty() []string {
 	return []string{"--innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--skip-log-bin"}
-}
-
-// serve starts the server process on a port that is free now.
-func serve(tb testing.TB, server, dir, data string, owner *syscall.Credential, options []string) (*Server, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	var output bytes.Buffer
-	arguments := append([]string{
-		"--no-defaults", "--datadir=" + data, "--tmpdir=" + dir, "--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
-		"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port), "--skip-name-resolve", "--innodb-buffer-pool-size=128M",
-		"--innodb-log-file-size=64M", "--max-allowed-packet=128M", "--max-connections=200", "--default-time-zone=+08:00",
-	}, append(hasty(), options...)...)
-	command := exec.Command(server, arguments...)
-	command.Dir = dir
-	command.Stdout, command.Stderr = &output, &output
-	command.SysProcAttr = diesWithParent(owner)
-	exited, err := startLocked(command)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{port: port}
-	deadline := time.Now().Add(startTime)
-	for {
-		select {
-		case <-exited:
-			return nil, fmt.Errorf("mariadbd ended while starting:\n%s", output.Bytes())
-		default:
-		}
-		if err = s.ping(); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			stop(command, exited)
-			return nil, fmt.Errorf("mariadbd doesn't answer: %w", err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	tb.Cleanup(func() { stop(command, exited) })
-	return s, nil
-}
-
-// startLocked starts the process from a thread that lives as long as the process, because the kernel takes the end of
-// the starting thread for the end of the parent.
-func startLocked(command *exec.Cmd) (exited <-chan struct{}, err error) {
-	started := make(chan error, 1)
-	done := make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		defer close(done)
-		err := command.Start()
-		started <- err
-		if err == nil {
-			_ = command.Wait()
-		}
-	}()
-	return done, <-started
-}
-
-// stop ends the server. Its data goes with the test, so nothing has to be written first.
-func stop(command *exec.Cmd, exited <-chan struct{}) {
-	_ = command.Process.Kill()
-	<-exited
-}
-
-func (s *Server) ping() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	conn, err := connect(ctx, s.address(), "")
-	if err != nil {
-		return err
-	}
-	return conn.Quit()
 }
 
 func (s *Server) address() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
@@ -238,37 +148,4 @@ func programs() (server, install string, err error) {
 			"one with: make setup (on Debian: apt-get install -y mariadb-server-core mariadb-client-core)")
 	}
 	return server, install, nil
-}
-
-// unprivileged is whom the server runs as: nobody else unless the test runs as root, which MariaDB refuses.
-func unprivileged() (*syscall.Credential, error) {
-	if os.Getuid() != 0 {
-		return nil, nil
-	}
-	for _, name := range []string{"mysql", "nobody"} {
-		found, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, errUID := strconv.ParseUint(found.Uid, 10, 32)
-		gid, errGID := strconv.ParseUint(found.Gid, 10, 32)
-		if errUID == nil && errGID == nil {
-			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
-		}
-	}
-	return nil, errors.New("the test runs as root, which MariaDB refuses, and there is no user mysql or nobody to run it as; " +
-		"create one or run the tests as another user")
-}
-
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = listener.Close() }()
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, errors.New("the listener has no TCP address")
-	}
-	return address.Port, nil
 }

@@ -1,33 +1,23 @@
-// Package pgtest owns a throw-away PostgreSQL server for tests: a fresh cluster in a temporary folder on a free
-// loopback port, stopped and removed when the test ends, and killed by the kernel when the test process dies. Start
-// reading at Start. It imports the standard library and pgconn only.
+// Package pgtest owns a throw-away PostgreSQL server for tests. It imports servertest, which says what becomes of it, and
+// pgconn. Start reading at Start.
 package pgtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"runtime"
 	"sort"
 	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-)
 
-const (
-	startTime = 60 * time.Second
-	// portTries is how often a port is chosen anew because somebody else took it first.
-	portTries = 5
+	"sealift/shared/source/servertest"
 )
 
 // Server is a running server.
@@ -43,116 +33,29 @@ func Start(tb testing.TB) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	owner, err := unprivileged()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	// The test's own folder is closed to other users and its path may be too long for a socket.
-	dir, err := os.MkdirTemp("", "pgtest")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if owner != nil {
-		if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	data := filepath.Join(dir, "data")
-	initialise := exec.Command(filepath.Join(bin, "initdb"), "--pgdata="+data, "--auth=trust", "--username=postgres",
-		"--encoding=UTF8", "--locale=C", "--no-sync")
-	initialise.Dir = dir
-	initialise.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
-	if out, err := initialise.CombinedOutput(); err != nil {
-		tb.Fatalf("initdb failed: %v\n%s", err, out)
-	}
-	for range portTries {
-		s, err := serve(tb, bin, dir, data, owner)
-		if err == nil {
-			return s
-		}
-		tb.Log(err)
-	}
-	tb.Fatal("PostgreSQL didn't start; the messages above say why")
-	return nil
-}
-
-// serve starts the server process on a port that is free now.
-func serve(tb testing.TB, bin, dir, data string, owner *syscall.Credential) (*Server, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	var output bytes.Buffer
-	command := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="+dir, "-c", "fsync=off",
-		"-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB",
-		"-c", "max_connections=60", "-c", "autovacuum=off", "-c", "timezone=Asia/Shanghai")
-	command.Dir = dir
-	command.Stdout, command.Stderr = &output, &output
-	command.SysProcAttr = diesWithParent(owner)
-	exited, err := startLocked(command)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{port: port}
-	deadline := time.Now().Add(startTime)
-	for {
-		select {
-		case <-exited:
-			return nil, fmt.Errorf("postgres ended while starting:\n%s", output.Bytes())
-		default:
-		}
-		if err = s.ping(); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			stop(command, exited)
-			return nil, fmt.Errorf("postgres doesn't answer: %w", err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	tb.Cleanup(func() { stop(command, exited) })
-	return s, nil
-}
-
-// startLocked starts the process from a thread that lives as long as the process, because the kernel takes the end of
-// the starting thread for the end of the parent.
-func startLocked(command *exec.Cmd) (exited <-chan struct{}, err error) {
-	started := make(chan error, 1)
-	done := make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		defer close(done)
-		err := command.Start()
-		started <- err
-		if err == nil {
-			_ = command.Wait()
-		}
-	}()
-	return done, <-started
-}
-
-// stop asks for a fast shutdown and waits.
-func stop(command *exec.Cmd, exited <-chan struct{}) {
-	_ = command.Process.Signal(syscall.SIGINT)
-	select {
-	case <-exited:
-	case <-time.After(10 * time.Second):
-		_ = command.Process.Kill()
-		<-exited
-	}
-}
-
-func (s *Server) ping() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	conn, err := pgconn.Connect(ctx, s.DSN())
-	if err != nil {
-		return err
-	}
-	return conn.Close(ctx)
+	port := servertest.Start(tb, servertest.Program{
+		Name: "PostgreSQL", Users: []string{"postgres", "nobody"},
+		Initialise: func(_, data string) *exec.Cmd {
+			return exec.Command(filepath.Join(bin, "initdb"), "--pgdata="+data, "--auth=trust", "--username=postgres",
+				"--encoding=UTF8", "--locale=C", "--no-sync")
+		},
+		Serve: func(dir, data string, port int) *exec.Cmd {
+			return exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
+				"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="+dir, "-c", "fsync=off",
+				"-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB",
+				"-c", "max_connections=60", "-c", "autovacuum=off", "-c", "timezone=Asia/Shanghai")
+		},
+		Ping: func(ctx context.Context, port int) error {
+			conn, err := pgconn.Connect(ctx, (&Server{port: port}).DSN())
+			if err != nil {
+				return err
+			}
+			return conn.Close(ctx)
+		},
+		// A fast shutdown, and an immediate one.
+		Stop: syscall.SIGINT, Death: syscall.SIGQUIT,
+	})
+	return &Server{port: port}
 }
 
 // DSN is the connection string of the server's superuser.
@@ -206,37 +109,4 @@ func binaries() (string, error) {
 func version(folder string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(folder)))
 	return n
-}
-
-// unprivileged is whom the server runs as: nobody else unless the test runs as root, which PostgreSQL refuses.
-func unprivileged() (*syscall.Credential, error) {
-	if os.Getuid() != 0 {
-		return nil, nil
-	}
-	for _, name := range []string{"postgres", "nobody"} {
-		found, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, errUID := strconv.ParseUint(found.Uid, 10, 32)
-		gid, errGID := strconv.ParseUint(found.Gid, 10, 32)
-		if errUID == nil && errGID == nil {
-			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
-		}
-	}
-	return nil, errors.New("the test runs as root, which PostgreSQL refuses, and there is no user postgres or nobody to run it as; " +
-		"create one or run the tests as another user")
-}
-
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = listener.Close() }()
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, errors.New("the listener has no TCP address")
-	}
-	return address.Port, nil
 }
