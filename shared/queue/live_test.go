@@ -86,6 +86,10 @@ func TestPointersArriveOnTheEmbeddedCloud(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the many shards of one job let another's pass", func(t *testing.T) {
+		t.Parallel()
+		fair(t, queues, schedules, config)
+	})
 	t.Run("a delayed shard is not early", func(t *testing.T) {
 		t.Parallel()
 		sent := time.Now()
@@ -104,6 +108,30 @@ func TestPointersArriveOnTheEmbeddedCloud(t *testing.T) {
 		t.Parallel()
 		missing(t, queues, schedules, config)
 	})
+}
+
+// fair has one job's shards wait before another's only one, and takes messages while none of them is done.
+func fair(t *testing.T, queues *sqs.Client, schedules *scheduler.Client, config queue.Config) {
+	lane := made(t, queues, "test-crowded")
+	config.Lanes = map[job.Lane]queue.Address{job.Bulk: lane, job.Realtime: lane}
+	q, err := queue.New(queues, schedules, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := job.Pointer{Schema: job.Schema, Job: job.NewID([16]byte{9}), Unit: job.ShardID(1)}
+	for number := range 20 {
+		if err := q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.ShardID(number + 1)}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.Send(t.Context(), job.Bulk, small, 0); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := received(t, queues, lane, 5)
+	second, _ := received(t, queues, lane, 5)
+	if first != small && second != small {
+		t.Errorf("the first two are %+v and %+v, want %+v to be one of them", first, second, small)
+	}
 }
 
 func longDelay(t *testing.T, queues *sqs.Client, schedules *scheduler.Client, config queue.Config) {

@@ -138,7 +138,7 @@ func TestAPointerGoesToTheQueueOfItsUnitAndIsNeverEarly(t *testing.T) {
 				t.Fatal(err)
 			}
 			body := `{"schema":1,"job":"` + jobID + `","unit":"` + c.unit + `"}`
-			want := []request{{path: "POST /", body: map[string]any{"QueueUrl": address + "/1/" + c.queue, "MessageBody": body}}}
+			want := []request{{path: "POST /", body: map[string]any{"QueueUrl": address + "/1/" + c.queue, "MessageBody": body, "MessageGroupId": jobID}}}
 			if c.wait > 0 {
 				want[0].body["DelaySeconds"] = c.wait
 			}
