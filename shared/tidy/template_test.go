@@ -65,6 +65,7 @@ type properties struct {
 	// An alarm's.
 	AlarmDescription string `yaml:"AlarmDescription"`
 	MetricName       string `yaml:"MetricName"`
+	TreatMissingData string `yaml:"TreatMissingData"`
 	Dimensions       []struct {
 		Value string `yaml:"Value"`
 	} `yaml:"Dimensions"`
@@ -234,10 +235,11 @@ func TestQueuesFitTheirFunctions(t *testing.T) {
 func TestNoMessageIsLost(t *testing.T) {
 	t.Parallel()
 	c := readTemplate(t)
-	watched := map[string]bool{}
+	watched, timed := map[string]bool{}, map[string]bool{}
 	for _, alarm := range c.of("AWS::CloudWatch::Alarm") {
 		for _, dimension := range c.Resources[alarm].Properties.Dimensions {
 			watched[dimension.Value] = true
+			timed[dimension.Value] = timed[dimension.Value] || c.Resources[alarm].Properties.MetricName == "ApproximateAgeOfOldestMessage"
 		}
 	}
 	const retention = 14 * 24 * time.Hour
@@ -252,6 +254,9 @@ func TestNoMessageIsLost(t *testing.T) {
 			}
 			continue
 		}
+		if !timed[name+".QueueName"] {
+			t.Errorf("no alarm tells that messages of %s wait: a function may fail each of them without an error of its own", name)
+		}
 		aside := strings.TrimSuffix(queue.RedrivePolicy.Target, ".Arn")
 		if c.Resources[aside].Type != "AWS::SQS::Queue" || queue.RedrivePolicy.ReceivesMax < 2 {
 			t.Errorf("%s has no dead letters after more than one receive: %+v", name, queue.RedrivePolicy)
@@ -262,6 +267,20 @@ func TestNoMessageIsLost(t *testing.T) {
 			t.Errorf("no alarm watches the errors of %s", function)
 		}
 	}
+}
+
+// Whoever makes up for everything that is lost must not be lost unnoticed: a function that isn't called has no errors.
+func TestASilentSweeperIsNoticed(t *testing.T) {
+	t.Parallel()
+	c := readTemplate(t)
+	sweeper := c.function(t, "sweep-orphans")
+	for _, name := range c.of("AWS::CloudWatch::Alarm") {
+		alarm := c.Resources[name].Properties
+		if len(alarm.Dimensions) == 1 && alarm.Dimensions[0].Value == sweeper && alarm.MetricName == "Invocations" && alarm.TreatMissingData == "breaching" {
+			return
+		}
+	}
+	t.Errorf("no alarm tells that %s has not run: watch its Invocations, with missing data breaching", sweeper)
 }
 
 func TestTheTemplateFitsTheLimits(t *testing.T) {
