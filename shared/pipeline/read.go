@@ -41,8 +41,41 @@ func readUnit(ctx context.Context, ledger Ledger, jobID, unitID string) (job.Uni
 	return job.DecodeUnit(fields)
 }
 
-// eachUnit reads the rows of a span of units page by page, so that memory does not grow with their number.
+// Unread is a record that is there and that this release can't read, and why. Record is what names it to whoever asks: an
+// export's identifier, a unit, a definition's name, an event's number.
+type Unread struct {
+	Record string
+	Err    error
+}
+
+// eachUnit reads the rows of a span of units page by page, so that memory does not grow with their number. It ends at the
+// first that can't be read.
 func eachUnit(ctx context.Context, ledger Ledger, jobID, from, to string, visit func(job.Unit) error) error {
+	return eachRow(ctx, ledger, jobID, from, to, func(fields job.Fields) error {
+		unit, err := job.DecodeUnit(fields)
+		if err != nil {
+			return err
+		}
+		return visit(unit)
+	})
+}
+
+// eachReadable is eachUnit for those whom one unit that can't be read keeps from no other: it visits those that can be, and
+// returns the rest.
+func eachReadable(ctx context.Context, ledger Ledger, jobID, from, to string, visit func(job.Unit) error) (unread []Unread, err error) {
+	err = eachRow(ctx, ledger, jobID, from, to, func(fields job.Fields) error {
+		unit, err := job.DecodeUnit(fields)
+		if err != nil {
+			_, id, _ := job.ParseRowKey(keyOf(fields))
+			unread = append(unread, Unread{Record: id, Err: err})
+			return nil
+		}
+		return visit(unit)
+	})
+	return unread, err
+}
+
+func eachRow(ctx context.Context, ledger Ledger, jobID, from, to string, visit func(job.Fields) error) error {
 	span := Span{PK: job.JobKey(jobID).PK, From: from, To: to, Limit: limits.UnitPage}
 	for {
 		rows, err := ledger.Rows(ctx, span)
@@ -50,19 +83,22 @@ func eachUnit(ctx context.Context, ledger Ledger, jobID, from, to string, visit 
 			return err
 		}
 		for _, fields := range rows {
-			unit, err := job.DecodeUnit(fields)
-			if err != nil {
-				return err
-			}
-			if err := visit(unit); err != nil {
+			if err := visit(fields); err != nil {
 				return err
 			}
 		}
 		if len(rows) < span.Limit {
 			return nil
 		}
-		span.After, _ = rows[len(rows)-1][job.FieldSK].(string)
+		span.After = keyOf(rows[len(rows)-1]).SK
 	}
+}
+
+// keyOf is where a row is; every row that was read says so, whatever else of it can't be read.
+func keyOf(fields job.Fields) job.RowKey {
+	pk, _ := fields[job.FieldPK].(string)
+	sk, _ := fields[job.FieldSK].(string)
+	return job.RowKey{PK: pk, SK: sk}
 }
 
 // readDefinition reads one applied version; version 0 is the newest.
@@ -83,6 +119,10 @@ func readDefinition(ctx context.Context, ledger Ledger, name string, version int
 	if len(fields) == 0 {
 		return job.DefinitionRecord{}, definition.Definition{}, errNoDefinition(name)
 	}
+	return decodeDefinition(fields)
+}
+
+func decodeDefinition(fields job.Fields) (job.DefinitionRecord, definition.Definition, error) {
 	record, err := job.DecodeDefinitionRecord(fields)
 	if err != nil {
 		return job.DefinitionRecord{}, definition.Definition{}, err
@@ -90,7 +130,7 @@ func readDefinition(ctx context.Context, ledger Ledger, name string, version int
 	d, err := definition.Decode([]byte(record.Body))
 	if err != nil {
 		return job.DefinitionRecord{}, definition.Definition{}, job.Errorf(job.Permanent, "definition_unreadable",
-			"definition %s version %d can't be read by this release: %w", name, record.Version, err)
+			"definition %s version %d can't be read by this release: %w", record.Name, record.Version, err)
 	}
 	return record, d, nil
 }

@@ -114,15 +114,20 @@ func (w Worker) passOn(ctx context.Context, j job.Job, unit job.Unit) error {
 	return nil
 }
 
-// wakeShards sends a pointer for every shard that nobody has begun.
+// wakeShards sends a pointer for every shard that nobody has begun. One that can't be read keeps no other asleep, and is the
+// error.
 func wakeShards(ctx context.Context, ledger Ledger, queue Queue, j job.Job) error {
 	from, to := job.ShardSpan()
-	return eachUnit(ctx, ledger, j.ID, from, to, func(unit job.Unit) error {
+	unread, err := eachReadable(ctx, ledger, j.ID, from, to, func(unit job.Unit) error {
 		if unit.State != job.UnitPending || unit.PlanGeneration != j.PlanGeneration {
 			return nil
 		}
 		return queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: unit.ID}, 0)
 	})
+	if err == nil && len(unread) > 0 {
+		err = unread[0].Err
+	}
+	return err
 }
 
 // exhausted reports whether a unit has used up a budget, and how that reads.
