@@ -42,6 +42,8 @@ type response struct {
 	raw     []byte
 	// binary says that raw is no text, and so crosses the gateway in base64.
 	binary bool
+	// unread is how many records the answer names that can't be read; the log says it too.
+	unread int
 }
 
 // route is one operation of the API.
@@ -73,7 +75,11 @@ func (a api) handle(ctx context.Context, event events.APIGatewayV2HTTPRequest) (
 			a.log.InfoContext(ctx, "request refused", attributes...)
 		}
 	} else {
-		a.log.InfoContext(ctx, "request answered", append(attributes, "status", answer.status)...)
+		attributes = append(attributes, "status", answer.status)
+		if answer.unread > 0 {
+			attributes = append(attributes, "unreadable", answer.unread)
+		}
+		a.log.InfoContext(ctx, "request answered", attributes...)
 	}
 	return render(answer), nil
 }
@@ -187,7 +193,7 @@ func (r request) only(allowed []string) error {
 // header finds a header; the gateway passes names in lower case.
 func (r request) header(name string) string { return r.headers[strings.ToLower(name)] }
 
-// problemTitle and the code's path are the stable type of a problem; detail is for people.
+// problemDocument is a problem as callers see it: type is stable and for programs, detail is for people.
 type problemDocument struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -204,7 +210,7 @@ type problemDocument struct {
 func problem(err error, instance string) response {
 	kind, code := job.KindOf(err), job.CodeOf(err)
 	document := problemDocument{
-		Type: "/problems/" + strings.ReplaceAll(code, "_", "-"), Title: title(code), Status: status(kind, code), Instance: instance,
+		Type: problemType(code), Title: title(code), Status: status(kind, code), Instance: instance,
 	}
 	var e *job.Error
 	if errors.As(err, &e) {
@@ -231,6 +237,9 @@ func problem(err error, instance string) response {
 	}
 	return response{status: document.Status, headers: headers, body: document}
 }
+
+// problemType is the stable type of a code's problem.
+func problemType(code string) string { return "/problems/" + strings.ReplaceAll(code, "_", "-") }
 
 func title(code string) string {
 	words := strings.ReplaceAll(code, "_", " ")
@@ -270,33 +279,3 @@ type stateConflict struct {
 
 func (s *stateConflict) Error() string { return s.err.Error() }
 func (s *stateConflict) Unwrap() error { return s.err }
-
-// pageSize reads ?limit=.
-func pageSize(r request, most int) (int, error) {
-	text := r.query["limit"]
-	if text == "" {
-		return 0, nil
-	}
-	size, err := strconv.Atoi(text)
-	if err != nil || size < 1 || size > most {
-		return 0, &job.Error{Kind: job.Invalid, Code: "limit_malformed", Field: "limit",
-			Detail: "the query parameter limit is " + strconv.Quote(text) + "; allowed are 1 to " + strconv.Itoa(most)}
-	}
-	return size, nil
-}
-
-// cursor reads ?cursor=, which is opaque to callers; fits tells whether it is one of this listing.
-func cursor(r request, fits func(string) bool) (string, error) {
-	given := r.query["cursor"]
-	if given == "" {
-		return "", nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(given)
-	if err != nil || !fits(string(text)) {
-		return "", &job.Error{Kind: job.Invalid, Code: "cursor_malformed", Field: "cursor",
-			Detail: "the query parameter cursor is not a next_cursor of this listing; send it as it was given, or begin without it"}
-	}
-	return string(text), nil
-}
-
-func opaque(cursor string) string { return base64.RawURLEncoding.EncodeToString([]byte(cursor)) }

@@ -32,16 +32,18 @@ type export struct {
 	FinishedAt     *string          `json:"finished_at"`
 	ExpiresAt      *string          `json:"expires_at"`
 	// RevokedAt is when a person ended the delivery, which the state doesn't tell from the end of its time.
-	RevokedAt     *string           `json:"revoked_at"`
-	RowsWritten   int64             `json:"rows_written"`
-	RowsEstimated *int64            `json:"rows_estimated"`
-	ShardsDone    int64             `json:"shards_done"`
-	Shards        *int64            `json:"shards"`
-	Downloads     int64             `json:"downloads"`
-	File          *file             `json:"file"`
-	Failure       *failure          `json:"failure"`
-	Waiting       *waiting          `json:"waiting"`
-	Links         map[string]string `json:"links"`
+	RevokedAt     *string  `json:"revoked_at"`
+	RowsWritten   int64    `json:"rows_written"`
+	RowsEstimated *int64   `json:"rows_estimated"`
+	ShardsDone    int64    `json:"shards_done"`
+	Shards        *int64   `json:"shards"`
+	Downloads     int64    `json:"downloads"`
+	File          *file    `json:"file"`
+	Failure       *failure `json:"failure"`
+	Waiting       *waiting `json:"waiting"`
+	// Unreadable are units that are there and can't be read.
+	Unreadable []unreadable      `json:"unreadable,omitempty"`
+	Links      map[string]string `json:"links"`
 }
 
 type file struct {
@@ -108,6 +110,9 @@ func show(s pipeline.Status) (export, error) {
 	}
 	if w := s.Waiting; w != nil {
 		e.Waiting = &waiting{failure: failure{Code: w.Code, Detail: w.Detail, Unit: w.Unit}, Until: timeText(w.Until)}
+	}
+	for _, unit := range s.Unread {
+		e.Unreadable = append(e.Unreadable, cantRead(unit))
 	}
 	if j.Failure.Code != "" {
 		e.Failure = &failure{Code: j.Failure.Code, Detail: j.Failure.Detail, Unit: j.Failure.Unit}

@@ -74,21 +74,25 @@ func (h operateRoutes) list(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	records, next, err := h.operator.List(ctx, r.who, after)
+	listed, next, err := h.operator.List(ctx, r.who, after)
 	if err != nil {
 		return response{}, err
 	}
-	shown := make([]applied, 0, len(records))
-	for _, record := range records {
-		item := showDefinition(record)
-		item.Title = titleOf(record)
+	shown := make([]applied, 0, len(listed))
+	var unread []unreadable
+	for _, entry := range listed {
+		if entry.Unread != nil {
+			unread = append(unread, cantRead(*entry.Unread))
+			continue
+		}
+		item := showDefinition(entry.Record)
+		item.Title = titleOf(entry.Record)
 		shown = append(shown, item)
 	}
-	return response{status: http.StatusOK, body: page("definitions", shown, next)}, nil
+	return page("definitions", shown, unread, next), nil
 }
 
-// titleOf is the title in a definition or in what the caller sees of it; empty when there is none, and when the ledger holds
-// what can't be read, which doesn't hide the others of a listing.
+// titleOf is the title in a definition or in what the caller sees of it; empty when there is none.
 func titleOf(r job.DefinitionRecord) string {
 	var says struct {
 		Title string `json:"title"`

@@ -12,9 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
-	"sealift/shared/audit"
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/pipeline"
@@ -24,7 +22,7 @@ import (
 func QueryAPI(q pipeline.Querier, claims Claims, log *slog.Logger) API {
 	h := queryRoutes{querier: q}
 	return api{claims: claims, log: log, routes: map[string]route{
-		"GET /v1/exports":              {answer: h.list, query: []string{"limit", "cursor"}},
+		"GET /v1/exports":              {answer: h.list, query: []string{"state", "definition", "limit", "cursor"}},
 		"GET /v1/exports/{id}":         {answer: h.get},
 		"GET /v1/exports/{id}/receipt": {answer: h.receipt},
 		"GET /v1/exports/{id}/events":  {answer: h.events, query: []string{"limit", "cursor"}},
@@ -65,41 +63,6 @@ func tagged(r request, body any) (response, error) {
 		}
 	}
 	return answer, nil
-}
-
-func (h queryRoutes) list(ctx context.Context, r request) (response, error) {
-	size, err := pageSize(r, limits.JobsPage)
-	if err != nil {
-		return response{}, err
-	}
-	after, err := cursor(r, job.IsCreatedKey)
-	if err != nil {
-		return response{}, err
-	}
-	jobs, next, err := h.querier.List(ctx, r.who, after, size)
-	if err != nil {
-		return response{}, err
-	}
-	exports := make([]export, 0, len(jobs))
-	for _, j := range jobs {
-		e, err := show(pipeline.Status{Job: j, RowsWritten: j.Rows})
-		if err != nil {
-			return response{}, err
-		}
-		// A hundred of them could be more than an answer holds.
-		e.Request.Columns, e.Request.Filters = nil, nil
-		exports = append(exports, e)
-	}
-	return response{status: http.StatusOK, body: page("exports", exports, next)}, nil
-}
-
-// page is one page of a listing; next_cursor is null on the last.
-func page(name string, items any, next string) map[string]any {
-	body := map[string]any{name: items, "next_cursor": nil}
-	if next != "" {
-		body["next_cursor"] = opaque(next)
-	}
-	return body
 }
 
 func (h queryRoutes) receipt(ctx context.Context, r request) (response, error) {
@@ -150,31 +113,4 @@ func acceptsGzip(header string) bool {
 		return !weighted || (err == nil && value > 0)
 	}
 	return false
-}
-
-func (h queryRoutes) events(ctx context.Context, r request) (response, error) {
-	size, err := pageSize(r, limits.EventsPage)
-	if err != nil {
-		return response{}, err
-	}
-	after, err := cursor(r, job.IsEventSortKey)
-	if err != nil {
-		return response{}, err
-	}
-	found, next, err := h.querier.Events(ctx, r.who, r.path["id"], after, size)
-	if err != nil {
-		return response{}, err
-	}
-	shown := make([]event, 0, len(found))
-	for _, e := range found {
-		shown = append(shown, event{Event: e, At: timeText(time.UnixMilli(e.AtMilli))})
-	}
-	return response{status: http.StatusOK, body: page("events", shown, next)}, nil
-}
-
-// event is a line of the audit with its time in words.
-type event struct {
-	audit.Event
-
-	At string `json:"at"`
 }

@@ -102,33 +102,39 @@ func (o Operator) Show(ctx context.Context, who policy.Principal, name string, v
 	return viewed(who, record, d), nil
 }
 
+// ListedDefinition is one entry of a listing: a definition, or one that can't be read.
+type ListedDefinition struct {
+	Record job.DefinitionRecord
+	// Unread is nil for a definition that could be read.
+	Unread *Unread
+}
+
 // List reads a page of the newest version of every definition that the principal may know, in the order of names, after
-// the given one. The next name is empty on the last page. One that this release can't read hides no other: an operator gets
-// what its row says of it, without the definition itself.
-func (o Operator) List(ctx context.Context, who policy.Principal, after string) (records []job.DefinitionRecord, next string, err error) {
+// the given one. The next name is empty on the last page. One that this release can't read hides no other, and an operator
+// is told of it.
+func (o Operator) List(ctx context.Context, who policy.Principal, after string) (listed []ListedDefinition, next string, err error) {
 	rows, err := o.Ledger.Rows(ctx, Span{PK: job.DefinitionsPK, From: " ", To: "~", After: after, Limit: limits.JobsPage})
 	if err != nil {
 		return nil, "", err
 	}
 	for _, fields := range rows {
-		record, err := job.DecodeDefinitionRecord(fields)
-		if err != nil {
-			record.Name, _ = fields[job.FieldSK].(string)
-			record.Body = ""
-		}
+		name := keyOf(fields).SK
 		if len(rows) == limits.JobsPage {
-			next = record.Name
+			next = name
 		}
-		if !policy.MayOperate(who) {
-			d, err := definition.Decode([]byte(record.Body))
-			if err != nil || !policy.MayRequest(who, d) {
-				continue // not theirs to know, whether it can be read or not
-			}
-			record = viewed(who, record, d)
+		record, d, err := decodeDefinition(fields)
+		switch {
+		case err != nil && policy.MayOperate(who):
+			listed = append(listed, ListedDefinition{Unread: &Unread{Record: name, Err: err}})
+		case err != nil:
+			// Not theirs to know, who can't be told whether it is for them.
+		case policy.MayOperate(who):
+			listed = append(listed, ListedDefinition{Record: record})
+		case policy.MayRequest(who, d):
+			listed = append(listed, ListedDefinition{Record: viewed(who, record, d)})
 		}
-		records = append(records, record)
 	}
-	return records, next, nil
+	return listed, next, nil
 }
 
 // viewed is a definition as one who may ask for its exports sees it: nothing of the source, of who applied it, or of

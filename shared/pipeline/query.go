@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"time"
 
-	"sealift/shared/audit"
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/policy"
@@ -25,6 +24,8 @@ type Status struct {
 	RowsWritten int64
 	// Waiting says what keeps the job from going on just now, when a unit waits to be tried again.
 	Waiting *Waiting
+	// Unread are the units whose records can't be read. What they have written is not in RowsWritten.
+	Unread []Unread
 }
 
 // Waiting is the last failure of a unit that will be tried again, and when.
@@ -52,6 +53,9 @@ func (q Querier) Get(ctx context.Context, who policy.Principal, id string) (Stat
 		unitID = job.FinalizeID
 	}
 	unit, err := readUnit(ctx, q.Ledger, j.ID, unitID)
+	if job.Unreadable(err) {
+		status.Unread, err = []Unread{{Record: unitID, Err: err}}, nil
+	}
 	status.Waiting = waitingFor(unit, status.Waiting)
 	return status, err
 }
@@ -64,13 +68,14 @@ func (q Querier) live(ctx context.Context, status Status) (Status, error) {
 	}
 	status.RowsWritten = 0
 	from, to := job.ShardSpan()
-	err := eachUnit(ctx, q.Ledger, j.ID, from, to, func(unit job.Unit) error {
+	unread, err := eachReadable(ctx, q.Ledger, j.ID, from, to, func(unit job.Unit) error {
 		if unit.PlanGeneration == j.PlanGeneration {
 			status.RowsWritten += unit.Progress.Rows
 			status.Waiting = waitingFor(unit, status.Waiting)
 		}
 		return nil
 	})
+	status.Unread = unread
 	return status, err
 }
 
@@ -97,44 +102,6 @@ func visibleJob(ctx context.Context, ledger Ledger, who policy.Principal, id str
 		return job.Job{}, errNoJob()
 	}
 	return j, nil
-}
-
-// List reads a page of jobs that the principal may see, newest first, after the cursor of the page before. The next
-// cursor is empty on the last page.
-func (q Querier) List(ctx context.Context, who policy.Principal, cursor string, size int) (jobs []job.Job, next string, err error) {
-	if who.Tenant == "" {
-		return nil, "", errNoJob()
-	}
-	if size <= 0 {
-		size = limits.JobsPageDefault
-	}
-	size = min(size, limits.JobsPage)
-	// One more than asked for tells whether there is a next page. Jobs of others of the tenant are passed over, so more
-	// than one read may be needed; when their number is used up the page is shorter and has a next one.
-	for range limits.ListReads {
-		rows, err := q.Ledger.Recent(ctx, job.TenantKey(who.Tenant), cursor, limits.JobsPage)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, fields := range rows {
-			cursor, _ = fields[job.FieldCreated].(string)
-			j, err := job.DecodeJob(fields)
-			if err != nil {
-				return nil, "", err
-			}
-			if !policy.MaySee(who, j) {
-				continue
-			}
-			if len(jobs) == size {
-				return jobs, next, nil
-			}
-			jobs, next = append(jobs, j), cursor
-		}
-		if len(rows) < limits.JobsPage {
-			return jobs, "", nil
-		}
-	}
-	return jobs, cursor, nil
 }
 
 // Receipt reads the receipt of a job that has an artifact.
@@ -165,34 +132,6 @@ func (q Querier) Receipt(ctx context.Context, who policy.Principal, id string) (
 		return nil, &job.Error{Kind: job.Permanent, Code: "receipt_changed", Detail: "the receipt in the store is not the one that was published; an operator has to look"}
 	}
 	return text, nil
-}
-
-// Events reads a page of a job's audit in order, after the cursor of the page before.
-func (q Querier) Events(ctx context.Context, who policy.Principal, id, cursor string, size int) (events []audit.Event, next string, err error) {
-	j, err := visibleJob(ctx, q.Ledger, who, id)
-	if err != nil {
-		return nil, "", err
-	}
-	if size <= 0 || size > limits.EventsPage {
-		size = limits.EventsPage
-	}
-	from, to := job.EventSpan()
-	rows, err := q.Ledger.Rows(ctx, Span{PK: job.JobKey(j.ID).PK, From: from, To: to, After: cursor, Limit: size + 1})
-	if err != nil {
-		return nil, "", err
-	}
-	for i, fields := range rows {
-		if i == size {
-			return events, next, nil
-		}
-		event, err := job.DecodeEvent(fields)
-		if err != nil {
-			return nil, "", err
-		}
-		events = append(events, event)
-		next, _ = fields[job.FieldSK].(string)
-	}
-	return events, "", nil
 }
 
 // lost judges what isn't in the store of an export that was deliverable when it was read. The end of its delivery deletes

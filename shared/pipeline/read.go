@@ -65,10 +65,13 @@ func eachUnit(ctx context.Context, ledger Ledger, jobID, from, to string, visit 
 func eachReadable(ctx context.Context, ledger Ledger, jobID, from, to string, visit func(job.Unit) error) (unread []Unread, err error) {
 	err = eachRow(ctx, ledger, jobID, from, to, func(fields job.Fields) error {
 		unit, err := job.DecodeUnit(fields)
-		if err != nil {
+		switch {
+		case job.Unreadable(err):
 			_, id, _ := job.ParseRowKey(keyOf(fields))
 			unread = append(unread, Unread{Record: id, Err: err})
 			return nil
+		case err != nil:
+			return err
 		}
 		return visit(unit)
 	})
