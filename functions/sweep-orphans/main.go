@@ -18,7 +18,7 @@ func main() {
 }
 
 func build(cfg edge.SweepConfig, cloud aws.Config, log *slog.Logger) (any, error) {
-	queue, err := wire.Delayers(cloud, cfg.Delays)
+	queue, err := wire.Senders(cloud, cfg.Queues)
 	if err != nil {
 		return nil, err
 	}

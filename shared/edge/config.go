@@ -104,7 +104,7 @@ type (
 	SweepConfig struct {
 		Base
 		Bucket
-		Delays
+		Queues
 	}
 	// OperateConfig configures operate.
 	OperateConfig struct {
