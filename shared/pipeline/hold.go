@@ -54,13 +54,13 @@ func (h *Held) Commit(ctx context.Context, next job.Unit, change job.Change) err
 }
 
 // hold runs work while the lease can be proven. The lease's end is the ledger's time; what is measured here is only how
-// long ago the last successful claim or renewal was *sent*, on the monotonic clock, which is later than the ledger
-// counts from. A renewal whose answer is lost counts as not renewed.
-func (w Worker) hold(ctx context.Context, j job.Job, held *Held, sent time.Time, work Work) error {
+// long ago the last successful claim or renewal was *begun*, on the monotonic clock: before the time was read from which
+// the lease counts. A renewal whose answer is lost counts as not renewed.
+func (w Worker) hold(ctx context.Context, j job.Job, held *Held, begun time.Time, work Work) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	lease := limits.Lease - limits.LeaseMargin
-	proof := time.AfterFunc(lease-monotonicNow().Sub(sent), func() { cancel(errLeaseUnproven) })
+	proof := time.AfterFunc(lease-monotonicNow().Sub(begun), func() { cancel(errLeaseUnproven) })
 	defer proof.Stop()
 	if deadline, ok := ctx.Deadline(); ok {
 		handOver := time.AfterFunc(time.Until(deadline)-handOverTime(deadline), func() { cancel(errHandOver) })

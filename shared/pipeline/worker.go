@@ -61,11 +61,12 @@ func (w Worker) Run(ctx context.Context, pointer job.Pointer, kind UnitKind, wor
 	if stop, err := w.settled(ctx, j, unit); stop || err != nil {
 		return err
 	}
+	// Before the time is read from which the lease counts: whatever holds this process up in between is the lease's.
+	begun := monotonicNow()
 	claimed, change, err := unit.Claim(w.NewOwner(), w.Ledger.Now())
 	if err != nil {
 		return nil //nolint:nilerr // settled has looked; a unit that became unclaimable in between is somebody's.
 	}
-	sent := monotonicNow()
 	if err := w.Ledger.Apply(ctx, change); err != nil {
 		return ignoreFenced(err)
 	}
@@ -73,7 +74,7 @@ func (w Worker) Run(ctx context.Context, pointer job.Pointer, kind UnitKind, wor
 	if failure, hopeless := exhausted(j, claimed, w.Ledger.Now()); hopeless {
 		return w.giveUp(ctx, held, failure, "")
 	}
-	return w.settle(ctx, held, claimed, w.hold(ctx, j, held, sent, work))
+	return w.settle(ctx, held, claimed, w.hold(ctx, j, held, begun, work))
 }
 
 // settled reports whether there is nothing to claim: the message is a duplicate, late, early or forged.

@@ -38,13 +38,7 @@ func workerMutants() []mutant {
 		one("a renewal whose answer was lost counts as renewed", hold, `		case err == nil:
 			proof`, `		case job.KindOf(err) != job.Fenced:
 			proof`),
-		one("a lease is proven from the claim's answer on", worker, `	sent := monotonicNow()
-	if err := w.Ledger.Apply(ctx, change); err != nil {
-		return ignoreFenced(err)
-	}`, `	if err := w.Ledger.Apply(ctx, change); err != nil {
-		return ignoreFenced(err)
-	}
-	sent := monotonicNow()`),
+		one("a lease is proven from the claim's answer on", worker, `w.hold(ctx, j, held, begun, work)`, `w.hold(ctx, j, held, monotonicNow(), work)`),
 		one("a renewal is proven from its answer on", hold, `proof.Reset(limits.Lease - limits.LeaseMargin - monotonicNow().Sub(sent))`,
 			`proof.Reset(limits.Lease - limits.LeaseMargin - 0*monotonicNow().Sub(sent))`),
 		one("leases are not renewed", hold, `case <-ticker.C:
