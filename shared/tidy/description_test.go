@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -71,4 +72,72 @@ func (s schemas) compare(t *testing.T, where string, described schema, read refl
 	for name, field := range fields {
 		s.compare(t, where+"."+name, described.Properties[name], field)
 	}
+}
+
+// Programs that generate clients merge the schemas of an allOf. Two of them that describe one property are more than
+// many can merge: they leave the whole answer out and go on.
+func TestNoTwoSchemasOfAnAnswerDescribeTheSameProperty(t *testing.T) {
+	t.Parallel()
+	document := description(t)
+	walk(document, "", func(where string, node map[string]any) {
+		parts, _ := node["allOf"].([]any)
+		described := map[string]bool{}
+		for _, part := range parts {
+			for _, name := range propertiesOf(document, part) {
+				if described[name] {
+					t.Errorf("%s: two schemas describe the property %s", where, name)
+				}
+				described[name] = true
+			}
+		}
+	})
+}
+
+// They write an enumerated text into a program, too, and some lose a line end there.
+func TestNoEnumeratedTextHoldsALineEnd(t *testing.T) {
+	t.Parallel()
+	walk(description(t), "", func(where string, node map[string]any) {
+		values, _ := node["enum"].([]any)
+		for _, value := range values {
+			if text, ok := value.(string); ok && strings.ContainsAny(text, "\r\n") {
+				t.Errorf("%s: the value %q holds a line end; describe it in words", where, text)
+			}
+		}
+	})
+}
+
+func description(t *testing.T) map[string]any {
+	t.Helper()
+	var document map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, "infra/openapi.yaml")), &document); err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+// walk visits every object of the description.
+func walk(node any, where string, visit func(where string, node map[string]any)) {
+	switch node := node.(type) {
+	case map[string]any:
+		visit(where, node)
+		for name, inner := range node {
+			walk(inner, where+"/"+name, visit)
+		}
+	case []any:
+		for i, inner := range node {
+			walk(inner, where+"/"+strconv.Itoa(i), visit)
+		}
+	}
+}
+
+// propertiesOf are the names that a schema, or the one that it refers to, describes.
+func propertiesOf(document map[string]any, part any) []string {
+	object, _ := part.(map[string]any)
+	if name, found := object["$ref"].(string); found {
+		components, _ := document["components"].(map[string]any)
+		schemas, _ := components["schemas"].(map[string]any)
+		object, _ = schemas[strings.TrimPrefix(name, "#/components/schemas/")].(map[string]any)
+	}
+	properties, _ := object["properties"].(map[string]any)
+	return slices.Collect(maps.Keys(properties))
 }
