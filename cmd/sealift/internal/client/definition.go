@@ -48,12 +48,13 @@ func (c *Client) definition(ctx context.Context, k call) (Definition, json.RawMe
 // DefinitionPage is one page of definitions in the order of their names; Next is nil on the last.
 type DefinitionPage struct {
 	Definitions []json.RawMessage `json:"definitions"`
+	Unreadable  []Unreadable      `json:"unreadable,omitempty"`
 	Next        *string           `json:"next_cursor"`
 }
 
 // Definitions reads a page of the newest versions of all definitions after the cursor.
 func (c *Client) Definitions(ctx context.Context, cursor string) (DefinitionPage, error) {
-	return getPage[DefinitionPage](ctx, c, "/v1/definitions", cursor, 0)
+	return getPage[DefinitionPage](ctx, c, call{path: "/v1/definitions"}, cursor, 0)
 }
 
 func definitionPath(name string) string { return "/v1/definitions/" + url.PathEscape(name) }

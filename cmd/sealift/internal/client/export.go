@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"sealift/shared/job"
@@ -38,6 +39,15 @@ type Export struct {
 	Failure       *Failure `json:"failure"`
 	// Waiting is why an unfinished export does not go on just now; nil when it does.
 	Waiting *Waiting `json:"waiting"`
+	// Unreadable are its units that the service can't read.
+	Unreadable []Unreadable `json:"unreadable"`
+}
+
+// Unreadable is a record that is there and that the service can't read, and why: an export, an event, a unit, a definition.
+type Unreadable struct {
+	Record string `json:"record"`
+	Type   string `json:"type"`
+	Detail string `json:"detail"`
 }
 
 // Revoked is how an export stands whose delivery somebody ended.
@@ -153,15 +163,30 @@ func (c *Client) seen(ctx context.Context, k call) (Seen, error) {
 	return seen, err
 }
 
-// ExportPage is one page of exports, newest first; Next is nil on the last.
+// ExportPage is one page of exports, newest first; Next is nil on the last. It may be short, or empty, and have a next one.
 type ExportPage struct {
-	Exports []json.RawMessage `json:"exports"`
-	Next    *string           `json:"next_cursor"`
+	Exports    []json.RawMessage `json:"exports"`
+	Unreadable []Unreadable      `json:"unreadable,omitempty"`
+	Next       *string           `json:"next_cursor"`
 }
 
-// List reads a page of at most size exports after the cursor.
-func (c *Client) List(ctx context.Context, cursor string, size int) (ExportPage, error) {
-	return getPage[ExportPage](ctx, c, "/v1/exports", cursor, size)
+// Listing is which exports to list: those in one of the states, or any when there are none, and of one definition, or any
+// when it is empty.
+type Listing struct {
+	States     []string
+	Definition string
+}
+
+// List reads a page of at most size exports after the cursor, which is one of the same listing.
+func (c *Client) List(ctx context.Context, of Listing, cursor string, size int) (ExportPage, error) {
+	query := url.Values{}
+	if len(of.States) > 0 {
+		query.Set("state", strings.Join(of.States, ","))
+	}
+	if of.Definition != "" {
+		query.Set("definition", of.Definition)
+	}
+	return getPage[ExportPage](ctx, c, call{path: "/v1/exports", query: query}, cursor, size)
 }
 
 // Event is a line of an export's audit.
@@ -178,17 +203,21 @@ type Event struct {
 
 // EventPage is one page of an audit in order; Next is nil on the last.
 type EventPage struct {
-	Events []json.RawMessage `json:"events"`
-	Next   *string           `json:"next_cursor"`
+	Events     []json.RawMessage `json:"events"`
+	Unreadable []Unreadable      `json:"unreadable,omitempty"`
+	Next       *string           `json:"next_cursor"`
 }
 
 // Events reads a page of an export's audit after the cursor.
 func (c *Client) Events(ctx context.Context, id, cursor string) (EventPage, error) {
-	return getPage[EventPage](ctx, c, path(id)+"/events", cursor, 0)
+	return getPage[EventPage](ctx, c, call{path: path(id) + "/events"}, cursor, 0)
 }
 
-func getPage[P any](ctx context.Context, c *Client, path, cursor string, size int) (P, error) {
-	k := call{method: http.MethodGet, path: path, query: url.Values{}, repeatable: true}
+func getPage[P any](ctx context.Context, c *Client, k call, cursor string, size int) (P, error) {
+	k.method, k.repeatable = http.MethodGet, true
+	if k.query == nil {
+		k.query = url.Values{}
+	}
 	if cursor != "" {
 		k.query.Set("cursor", cursor)
 	}

@@ -136,27 +136,28 @@ func (a *app) definitionsListCommand() *cobra.Command {
 				return err
 			}
 			all := []json.RawMessage{}
+			var unread []client.Unreadable
 			for cursor := ""; ; {
 				page, err := c.Definitions(ctx, cursor)
 				if err != nil {
 					return err
 				}
-				all = append(all, page.Definitions...)
+				all, unread = append(all, page.Definitions...), append(unread, page.Unreadable...)
 				if page.Next == nil || *page.Next == cursor {
 					break
 				}
 				cursor = *page.Next
 			}
 			if a.json {
-				return a.out.json(map[string]any{"definitions": all})
+				return a.out.json(whole("definitions", all, unread))
 			}
-			return a.listed(all)
+			return a.listed(all, unread)
 		}),
 	}
 }
 
 // listed is the table of definitions. Titles are in it when the service gives any.
-func (a *app) listed(all []json.RawMessage) error {
+func (a *app) listed(all []json.RawMessage, unread []client.Unreadable) error {
 	rows, titles := [][]string{{"NAME", "VERSION", "APPLIED", "TITLE"}}, false
 	for _, body := range all {
 		var d client.Definition
@@ -177,7 +178,11 @@ func (a *app) listed(all []json.RawMessage) error {
 		}
 	}
 	a.out.table(rows)
-	if len(all) == 0 {
+	for i := range unread {
+		unread[i].Record = "definition " + unread[i].Record
+	}
+	a.unreadable(unread)
+	if len(all)+len(unread) == 0 {
 		a.err.printf("there is no definition that you may ask for\n")
 	}
 	return nil

@@ -77,7 +77,7 @@ func TestTroubleWithFilesOfThisMachineHasACodeOfItsOwn(t *testing.T) {
 		args []string
 		says string
 	}{
-		"no room for the receipt":     {ana, []string{"export", "receipt", done, "--output", "/dev/full", "--force"}, "/dev/full can't be written: no space left on device"},
+		"no room for the receipt":     {ana, []string{"export", "receipt", done, "--output", "/dev/full", "--force"}, "/dev/full can't be written: no space left on device; make room there"},
 		"no regular file to write to": {ana, []string{"export", "download", done, "--output", s.path("full.csv")}, "full.csv.part can't be written: it is not a regular file"},
 		"no folder to download to":    {ana, []string{"export", "download", done, "--output", s.path("none/x.csv")}, "the folder " + s.path("none") + " does not exist; make it, or choose another place with --output"},
 		"a file where folders are":    {ana, []string{"export", "download", done, "--output", s.path("file/x.csv")}, "the folder " + s.path("file") + " does not exist"},

@@ -95,6 +95,9 @@ func (a *app) show(seen client.Seen) error {
 	if e.Waiting != nil {
 		lines = append(lines, []string{"waiting", waiting(*e.Waiting)})
 	}
+	for _, u := range e.Unreadable {
+		lines = append(lines, []string{"unreadable", "unit " + u.Record + ": " + u.Detail + "; tell the operator"})
+	}
 	if e.Failure != nil {
 		lines = append(lines, []string{"failure", e.Failure.Code}, []string{"", e.Failure.Detail})
 	}
@@ -170,23 +173,40 @@ func (a *app) eventsCommand() *cobra.Command {
 				return err
 			}
 			all := []json.RawMessage{}
+			var unread []client.Unreadable
 			for cursor := ""; ; {
 				page, err := c.Events(ctx, args[0], cursor)
 				if err != nil {
 					return err
 				}
-				all = append(all, page.Events...)
+				all, unread = append(all, page.Events...), append(unread, page.Unreadable...)
 				if page.Next == nil || *page.Next == cursor {
 					break
 				}
 				cursor = *page.Next
 			}
 			if a.json {
-				return a.out.json(map[string]any{"events": all})
+				return a.out.json(whole("events", all, unread))
 			}
-			return a.events(ctx, c, args[0], all)
+			for i := range unread {
+				unread[i].Record = "event " + unread[i].Record
+			}
+			if err := a.events(ctx, c, args[0], all); err != nil {
+				return err
+			}
+			a.unreadable(unread)
+			return nil
 		}),
 	}
+}
+
+// whole is a listing with all of its pages.
+func whole(name string, entries []json.RawMessage, unread []client.Unreadable) map[string]any {
+	all := map[string]any{name: entries}
+	if len(unread) > 0 {
+		all["unreadable"] = unread
+	}
+	return all
 }
 
 // events is the table of an audit. What failed an export is told at length by the export only, which is read when there

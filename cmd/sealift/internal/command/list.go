@@ -33,16 +33,16 @@ type listing struct {
 	states     []string
 	definition string
 
-	looked int64
-	found  client.ExportPage
+	found client.ExportPage
 }
 
 func (a *app) listCommand() *cobra.Command {
 	l := listing{limit: 20}
 	command := &cobra.Command{
 		Use: "list", Short: "List exports, newest first", Args: exactly(),
-		Long: `List exports, newest first. The service itself lists all of them: with --state or --definition exports are looked at,
-100 in one request, until as many as --limit says are found or there are no more.`,
+		Long: `List exports, newest first. With --state or --definition the service looks through up to 2,000 exports in one request;
+it is asked until as many as --limit says are found or there are no more. A next_cursor goes on with the same --state and
+--definition only.`,
 	}
 	flags := command.Flags()
 	flags.IntVar(&l.limit, "limit", l.limit, "how many exports to list, 1 to 1000")
@@ -60,7 +60,7 @@ func (a *app) listCommand() *cobra.Command {
 			return err
 		}
 		if err := a.gather(ctx, c, &l); err != nil {
-			return inFlags(err, map[string]string{"cursor": "--cursor", "limit": "--limit"})
+			return inFlags(err, map[string]string{"cursor": "--cursor", "limit": "--limit", "state": "--state", "definition": "--definition"})
 		}
 		return a.list(l)
 	})
@@ -95,12 +95,26 @@ func (l *listing) check() error {
 // narrowed reports whether not every export is listed.
 func (l *listing) narrowed() bool { return len(l.states) > 0 || l.definition != "" }
 
-// wants reports whether an export is one of those that are asked for.
-func (l *listing) wants(e client.Export) bool {
-	return (len(l.states) == 0 || slices.Contains(l.states, e.Stands())) && (l.definition == "" || l.definition == e.Definition)
+// asked is what the service is asked for: to it what was revoked is expired.
+func (l *listing) asked() client.Listing {
+	of := client.Listing{Definition: l.definition}
+	for _, state := range l.states {
+		if state == client.Revoked {
+			state = string(job.StateExpired)
+		}
+		if !slices.Contains(of.States, state) {
+			of.States = append(of.States, state)
+		}
+	}
+	return of
 }
 
-// add looks through a page, and says how many of its exports were looked at until there were enough.
+// sifts reports whether not all that the service lists is asked for: of what is expired to it, what was revoked, or the rest.
+func (l *listing) sifts() bool {
+	return slices.Contains(l.states, client.Revoked) != slices.Contains(l.states, string(job.StateExpired))
+}
+
+// add takes what is asked for from a page, and says how many of its exports were looked at until there were enough.
 func (l *listing) add(page client.ExportPage) (looked int, err error) {
 	for _, body := range page.Exports {
 		if l.full() {
@@ -111,11 +125,10 @@ func (l *listing) add(page client.ExportPage) (looked int, err error) {
 		if err := json.Unmarshal(body, &e); err != nil {
 			return looked, fmt.Errorf("read the answer: %w", err)
 		}
-		if l.wants(e) {
+		if !l.sifts() || slices.Contains(l.states, e.Stands()) {
 			l.found.Exports = append(l.found.Exports, body)
 		}
 	}
-	l.looked, l.found.Next = l.looked+int64(looked), page.Next
 	return looked, nil
 }
 
@@ -124,11 +137,11 @@ func (l *listing) full() bool { return !l.all && len(l.found.Exports) >= l.limit
 
 // progress says how far a listing is.
 func (l *listing) progress() string {
-	looked := counted(l.looked, "export", "exports")
-	if !l.narrowed() {
-		return looked + " so far"
+	found := counted(int64(len(l.found.Exports)), "export", "exports")
+	if l.narrowed() {
+		found += " found"
 	}
-	return "looked at " + looked + ", " + humanize.Comma(int64(len(l.found.Exports))) + " found"
+	return found + " so far"
 }
 
 // gather reads page after page until there are enough exports, or no more.
@@ -138,10 +151,10 @@ func (a *app) gather(ctx context.Context, c *client.Client, l *listing) error {
 	l.found.Exports = []json.RawMessage{}
 	for cursor := l.cursor; ; {
 		size := pageMax
-		if !l.all && !l.narrowed() {
+		if !l.all && !l.sifts() {
 			size = min(size, l.limit-len(l.found.Exports))
 		}
-		page, err := c.List(ctx, cursor, size)
+		page, err := c.List(ctx, l.asked(), cursor, size)
 		if err != nil {
 			return err
 		}
@@ -150,11 +163,11 @@ func (a *app) gather(ctx context.Context, c *client.Client, l *listing) error {
 			return err
 		}
 		if looked < len(page.Exports) {
-			// The page's cursor would leave out what wasn't looked at; a page that ends here has the one to go on with.
-			page, err = c.List(ctx, cursor, looked)
-			l.found.Next = page.Next
-			return err
+			if page, err = l.cut(ctx, c, cursor, looked); err != nil {
+				return err
+			}
 		}
+		l.found.Next, l.found.Unreadable = page.Next, append(l.found.Unreadable, page.Unreadable...)
 		if page.Next == nil || *page.Next == cursor || l.full() {
 			return nil
 		}
@@ -163,6 +176,18 @@ func (a *app) gather(ctx context.Context, c *client.Client, l *listing) error {
 			display.Show([]string{l.progress()}, -1, false)
 		}
 	}
+}
+
+// cut reads the page that ends with the last export that was looked at: the cursor of one that is longer would leave out the
+// others. What can't be read counts towards the size of a page.
+func (l *listing) cut(ctx context.Context, c *client.Client, cursor string, looked int) (page client.ExportPage, err error) {
+	for size := looked; size <= pageMax; size += looked - len(page.Exports) {
+		page, err = c.List(ctx, l.asked(), cursor, size)
+		if err != nil || len(page.Exports) >= looked || page.Next == nil {
+			return page, err
+		}
+	}
+	return page, nil
 }
 
 // list shows what was found.
@@ -179,9 +204,10 @@ func (a *app) list(l listing) error {
 		rows = append(rows, []string{e.ID, e.Stands(), e.Definition, spanText(e.Request.Span), dash(formatText(e.Request)), humanize.Comma(e.RowsWritten), e.CreatedAt, e.Purpose})
 	}
 	a.out.table(rows)
+	a.unreadable(l.found.Unreadable)
 	switch are := "are"; {
 	case l.narrowed() && len(l.found.Exports) == 0:
-		a.err.printf("looked at %s and found none\n", counted(l.looked, "export", "exports"))
+		a.err.printf("found none\n")
 	case l.found.Next != nil:
 		if l.narrowed() {
 			are = "may be"
@@ -189,4 +215,11 @@ func (a *app) list(l listing) error {
 		a.err.printf("there %s more; see them with --all, or go on with --cursor %s\n", are, *l.found.Next)
 	}
 	return nil
+}
+
+// unreadable says what is not in a table because the service can't read it.
+func (a *app) unreadable(records []client.Unreadable) {
+	for _, u := range records {
+		a.err.printf("%s can't be read by the service: %s; tell the operator\n", u.Record, u.Detail)
+	}
 }

@@ -143,6 +143,8 @@ func TestAnswersOfTheGatewayItselfAreExplained(t *testing.T) {
 	}{
 		"a scope is missing":   {403, `Bearer scope="x" error="insufficient_scope" error_description="the token has insufficient scope"`, `{"message":"Forbidden"}`, 5, "the token does not allow this: the token has insufficient scope", "role"},
 		"another server":       {404, "", "<html>", 3, "there is no such resource", "--endpoint"},
+		"a store of objects":   {400, "", "<?xml version=\"1.0\"?><Error><Code>InvalidArgument</Code></Error>", 1, "the request was refused", "check that --endpoint is the API of Sealift"},
+		"another method":       {501, "", "<html>", 6, "the service failed to answer", "check that --endpoint is the API of Sealift"},
 		"too large":            {413, "", `{"message":"Request Entity Too Large"}`, 1, "the request was refused: Request Entity Too Large", ""},
 		"throttled":            {429, "", `{"message":"Too Many Requests"}`, 6, "Too Many Requests", "wait a while"},
 		"a crash":              {500, "", `{"message":"Internal Server Error"}`, 6, "the service failed to answer: Internal Server Error", "try again later"},

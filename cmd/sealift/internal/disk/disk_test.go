@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"sealift/cmd/sealift/internal/disk"
@@ -33,6 +34,7 @@ func TestAFileThatCanNotBeUsedIsOneSentence(t *testing.T) {
 		"folder":     {read(dir, 4), dir + " is a folder, not a file"},
 		"no folder":  {disk.Explain("written", none+"/x", moved), none + "/x can't be written: its folder does not exist"},
 		"permission": {disk.Explain("written", file, &fs.PathError{Op: "open", Path: file, Err: fs.ErrPermission}), file + " can't be written: you have no permission"},
+		"no room":    {disk.Explain("written", file, &fs.PathError{Op: "write", Path: file, Err: syscall.ENOSPC}), file + " can't be written: no space left on device; make room there"},
 		"a rename":   {disk.Explain("written", file, &os.LinkError{Op: "rename", Old: "b", New: file, Err: errors.New("cross-device link")}), file + " can't be written: cross-device link"},
 	}
 	for name, c := range cases {
