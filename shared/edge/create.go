@@ -65,7 +65,7 @@ func (h createRoutes) validate(ctx context.Context, r request) (response, error)
 func readAsk(r request) (pipeline.Ask, error) {
 	if mediaType, _, err := mime.ParseMediaType(r.header("content-type")); err != nil || mediaType != "application/json" {
 		return pipeline.Ask{}, &job.Error{Kind: job.Invalid, Code: "media_type",
-			Detail: "the content type is " + strconv.Quote(r.header("content-type")) + "; send the request as application/json"}
+			Detail: "the content type is " + strconv.Quote(job.Clip(r.header("content-type"))) + "; send the request as application/json"}
 	}
 	key, err := idempotencyKey(r.header("idempotency-key"))
 	if err != nil {

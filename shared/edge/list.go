@@ -193,7 +193,7 @@ func pageSize(r request, most int) (int, error) {
 	size, err := strconv.Atoi(text)
 	if err != nil || size < 1 || size > most {
 		return 0, &job.Error{Kind: job.Invalid, Code: "limit_malformed", Field: "limit",
-			Detail: "the query parameter limit is " + strconv.Quote(text) + "; allowed are 1 to " + strconv.Itoa(most)}
+			Detail: "the query parameter limit is " + strconv.Quote(job.Clip(text)) + "; allowed are 1 to " + strconv.Itoa(most)}
 	}
 	return size, nil
 }

@@ -57,7 +57,7 @@ func (h operateRoutes) show(ctx context.Context, r request) (response, error) {
 		var err error
 		if version, err = strconv.ParseInt(text, 10, 64); err != nil || version < 1 {
 			return response{}, &job.Error{Kind: job.Invalid, Code: "version_malformed", Field: "version",
-				Detail: "the query parameter version is " + strconv.Quote(text) + "; send a whole number from 1"}
+				Detail: "the query parameter version is " + strconv.Quote(job.Clip(text)) + "; send a whole number from 1"}
 		}
 	}
 	record, err := h.operator.Show(ctx, r.who, r.path["name"], version)

@@ -27,6 +27,10 @@ func TestALargeReceiptIsPackedForThoseWhoTakeGzip(t *testing.T) {
 		{"large, anything", large, "*", true, ""},
 		{"large, none", large, "", false, ""},
 		{"large, no gzip", large, "gzip;q=0, identity", false, ""},
+		{"large, no gzip among any", large, "gzip;q=0, *", false, ""},
+		{"large, any but gzip", large, "*, gzip;q=0", false, ""},
+		{"huge, nothing but gzip", huge, "*;q=0, gzip", true, ""},
+		{"huge, gzip after a weaker any", huge, "identity, *;q=0, gzip;q=0.5", true, ""},
 		{"huge", huge, "deflate, GZIP", true, ""},
 		{"huge, none", huge, "identity", false, "receipt_too_large"},
 	}

@@ -100,17 +100,18 @@ func packed(text []byte, accepts string) (response, error) {
 	}, nil
 }
 
-// acceptsGzip reads an Accept-Encoding header (RFC 9110, section 12.5.3) as far as gzip is concerned.
+// acceptsGzip reads an Accept-Encoding header (RFC 9110, section 12.5.3) as far as gzip is concerned: the asterisk stands
+// for it only where it isn't named.
 func acceptsGzip(header string) bool {
+	accepted := map[string]bool{}
 	for coding := range strings.SplitSeq(header, ",") {
 		name, weight, _ := strings.Cut(coding, ";")
-		name = strings.ToLower(strings.TrimSpace(name))
-		if name != "gzip" && name != "*" {
-			continue
-		}
 		_, q, weighted := strings.Cut(weight, "=")
 		value, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
-		return !weighted || (err == nil && value > 0)
+		accepted[strings.ToLower(strings.TrimSpace(name))] = !weighted || (err == nil && value > 0)
 	}
-	return false
+	if gzip, named := accepted["gzip"]; named {
+		return gzip
+	}
+	return accepted["*"]
 }
