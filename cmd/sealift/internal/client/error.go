@@ -15,6 +15,9 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
+// adviceEndpoint is for an answer that neither Sealift nor its gateway gives.
+const adviceEndpoint = "check that --endpoint is the API of Sealift"
+
 // Error is a call that failed: refused by the service, or never answered. It holds no token.
 type Error struct {
 	Method string
@@ -190,24 +193,28 @@ func (e *Error) advise(header http.Header, d document) {
 		e.Advice = "ask for a token with the role that it needs"
 	case e.Status == http.StatusNotFound && e.Code == "":
 		e.Code, e.Detail = "not-found", "there is no such resource"
-		e.Advice = "check that --endpoint is the API of Sealift"
+		e.Advice = adviceEndpoint
 	case e.Code == "export-revoked":
 		e.Advice = "see what happened with `sealift export events " + strings.Split(strings.TrimPrefix(e.Path, path("")), "/")[0] + "`"
 	case e.Status == http.StatusTooManyRequests && e.Code != codeDownloadsExceeded:
 		e.Advice = "wait a while, then try again"
 	case e.Status >= http.StatusInternalServerError && e.Code == "":
 		e.Code, e.Detail = "unavailable", "the service failed to answer"
+		e.Advice = "try again later; if it stays so, an operator finds the cause in the logs"
 		if d.Message != "" {
 			e.Detail += ": " + d.Message
+		} else {
+			e.Advice += ", or " + adviceEndpoint
 		}
-		e.Advice = "try again later; if it stays so, an operator finds the cause in the logs"
 	case e.Status >= http.StatusMultipleChoices && e.Status < http.StatusBadRequest:
 		e.Code, e.Detail = "redirected", "the address redirects, which the API never does"
-		e.Advice = "check that --endpoint is the API of Sealift"
+		e.Advice = adviceEndpoint
 	case e.Code == "":
 		e.Code, e.Detail = "refused", "the request was refused"
 		if d.Message != "" {
 			e.Detail += ": " + d.Message
+		} else {
+			e.Advice = adviceEndpoint
 		}
 	}
 }

@@ -28,7 +28,7 @@ func changesOf(file string) []change {
 		{"invalid_utf8_replaced", "text value had", "text values had", "bytes that were not UTF-8, which U+FFFD stands for now"},
 		{"characters_replaced", "text value had", "text values had", "characters that GB 18030 has no sure code for, which ? stands for now"},
 		{"truncated", "text value was longer than a cell holds and is", "text values were longer than a cell holds and are", "cut off"},
-		{"numbers_as_text", "number is", "numbers are", "text in the workbook, with every digit, because a spreadsheet would round or the definition says so"},
+		{"numbers_as_text", "number is", "numbers are", "text in the workbook, with every digit, because a spreadsheet rounds or lacks such numbers, or the definition says so"},
 		{"times_as_text", "time is", "times are", "text in the workbook, because a spreadsheet can't hold all of its precision or range"},
 		{"escaped", "text value has", "text values have", "control characters in the escaped form of workbooks, which spreadsheets turn back"},
 		{"masked", "value is", "values are", "masked for the one who asked, as the definition says"},

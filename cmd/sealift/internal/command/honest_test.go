@@ -190,7 +190,7 @@ func TestWhatWasDoneToValuesIsSaid(t *testing.T) {
 	want = "2 text values are marked as text now, so that no spreadsheet takes them for formulas (see the receipt)\n" +
 		"1 text value had characters that GB 18030 has no sure code for, which ? stands for now\n" +
 		"2 text values were longer than a cell holds and are cut off\n" +
-		"1,200 numbers are text in the workbook, with every digit, because a spreadsheet would round or has none like them, or the definition says so\n" +
+		"1,200 numbers are text in the workbook, with every digit, because a spreadsheet rounds or lacks such numbers, or the definition says so\n" +
 		"1 time is text in the workbook, because a spreadsheet can't hold all of its precision or range\n" +
 		"1 text value has control characters in the escaped form of workbooks, which spreadsheets turn back\n"
 	if got := ana.ok("export", "show", nobody); !strings.HasSuffix(got.stdout, want) {

@@ -35,6 +35,8 @@ func (f *Fault) Error() string {
 		return fmt.Sprintf("%s can't be %s: you have no permission", f.Path, f.Verb)
 	case errors.Is(f.Err, syscall.EISDIR):
 		return f.Path + " is a folder, not a file"
+	case errors.Is(f.Err, syscall.ENOSPC), errors.Is(f.Err, syscall.EDQUOT):
+		return fmt.Sprintf("%s can't be %s: %s; make room there", f.Path, f.Verb, f.Err)
 	}
 	return fmt.Sprintf("%s can't be %s: %s", f.Path, f.Verb, f.Err)
 }
