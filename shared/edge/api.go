@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -63,7 +65,8 @@ type api struct {
 func (a api) handle(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	answer, err := a.serve(ctx, event)
 	attributes := []any{"route", event.RouteKey, "request_id", event.RequestContext.RequestID}
-	if id := event.PathParameters["id"]; job.ValidID(id) {
+	// The export that the request is about, or has led to.
+	if id := cmp.Or(event.PathParameters["id"], path.Base(answer.headers["location"])); job.ValidID(id) {
 		attributes = append(attributes, "job", id)
 	}
 	if err != nil {

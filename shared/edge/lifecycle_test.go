@@ -75,6 +75,22 @@ func TestTheAuditHoldsEveryActInOrder(t *testing.T) {
 	}
 }
 
+func TestTheLogLeadsFromARequestToTheExportThatItMade(t *testing.T) {
+	t.Parallel()
+	h := opened(t)
+	id := h.created(ana(), withKey("a"))
+	h.created(ana(), withKey("a"))
+	lines := 0
+	for line := range strings.Lines(h.log.String()) {
+		if strings.Contains(line, `"route":"POST /v1/exports","request_id":`) && strings.Contains(line, `"job":"`+id+`","status":202`) {
+			lines++
+		}
+	}
+	if lines != 2 {
+		t.Errorf("%d of two requests are logged with the export:\n%s", lines, h.log)
+	}
+}
+
 func TestARevokedExportIsToldFromOneWhoseTimeIsOver(t *testing.T) {
 	t.Parallel()
 	h := opened(t)
