@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,9 @@ const (
 type Options struct {
 	// Token is the bearer token; it is sent to the endpoint only and never printed.
 	Token string
+	// Renewed returns the token as it is now where it may have become another; nil where it can't. A call that is refused
+	// for its token is made again with another one.
+	Renewed func() string
 	// AllowHTTP permits a plain http endpoint beyond this machine.
 	AllowHTTP bool
 	UserAgent string
@@ -55,6 +59,7 @@ type Client struct {
 	base   *url.URL
 	opt    Options
 	client *http.Client
+	token  atomic.Pointer[string]
 }
 
 // New checks the endpoint. Nothing is sent yet.
@@ -70,11 +75,13 @@ func New(endpoint string, opt Options) (*Client, error) {
 	if opt.Jitter == nil {
 		opt.Jitter = jitter
 	}
-	return &Client{base: base, opt: opt, client: &http.Client{
+	c := &Client{base: base, opt: opt, client: &http.Client{
 		Transport: transport(),
 		// The API never redirects; following one would carry the token elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}}
+	c.token.Store(&opt.Token)
+	return c, nil
 }
 
 // notEndpoint says what an endpoint looks like, and what may have been meant.
@@ -132,6 +139,8 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	// token is the one that the call was made with.
+	token string
 }
 
 // do makes a call until it is answered or may not be tried again. Its error is an *Error, or the context's cause, which is
@@ -145,6 +154,9 @@ func (c *Client) do(ctx context.Context, k call) (answer, error) {
 		}
 		if err == nil && got.status < http.StatusMultipleChoices || err == nil && got.status == http.StatusNotModified {
 			return got, nil
+		}
+		if got.status == http.StatusUnauthorized && try < Tries && c.renew(got.token) {
+			continue
 		}
 		failure := c.failure(k, got, err)
 		failure.Tries = try
@@ -164,6 +176,19 @@ func (c *Client) do(ctx context.Context, k call) (answer, error) {
 			return answer{}, err
 		}
 	}
+}
+
+// renew reports whether there is another token than the one that was refused, which the next tries take.
+func (c *Client) renew(refused string) bool {
+	if c.opt.Renewed == nil {
+		return false
+	}
+	token := c.opt.Renewed()
+	if token == "" || token == refused {
+		return false
+	}
+	c.token.Store(&token)
+	return true
 }
 
 // again says whether a failed try may be repeated, and after what pause: what the service asks for, else full jitter
@@ -234,8 +259,9 @@ func (c *Client) once(ctx context.Context, k call) (answer, error) {
 	if k.body != nil && request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if c.opt.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.opt.Token)
+	token := *c.token.Load()
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := c.client.Do(request)
 	if err != nil {
@@ -249,7 +275,7 @@ func (c *Client) once(ctx context.Context, k call) (answer, error) {
 	if len(body) > answerBytesMax {
 		return answer{}, fmt.Errorf("the answer has more than %d bytes", answerBytesMax)
 	}
-	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
+	return answer{status: response.StatusCode, header: response.Header, body: body, token: token}, nil
 }
 
 func (c *Client) address(k call) string {

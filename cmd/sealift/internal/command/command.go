@@ -115,7 +115,7 @@ func (a *app) root() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.flags.Endpoint, "endpoint", "", "address of the API (default "+setting.DefaultEndpoint+")")
 	flags.StringVar(&a.flags.Token, "token", "", "token; others on this machine can see it in the list of processes, so prefer --token-file or SEALIFT_TOKEN")
-	flags.StringVar(&a.flags.TokenFile, "token-file", "", "file that holds the token")
+	flags.StringVar(&a.flags.TokenFile, "token-file", "", "file that holds the token; it is read again when the token is refused")
 	flags.StringVar(&a.flags.Config, "config", "", "config file")
 	flags.BoolVar(&a.plain, "allow-http", false, "send the token over http to another machine")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
@@ -164,7 +164,7 @@ func (a *app) client() (*client.Client, error) {
 		return nil, usage(err)
 	}
 	c, err := client.New(s.Endpoint, client.Options{
-		Token: s.Token, AllowHTTP: a.plain, Wait: a.system.Wait,
+		Token: s.Token, Renewed: s.Renewed, AllowHTTP: a.plain, Wait: a.system.Wait,
 		Retry:     a.retrying,
 		UserAgent: "sealift/" + a.system.Version + " (" + runtime.GOOS + "; " + runtime.GOARCH + ")",
 	})

@@ -33,10 +33,23 @@ type Flags struct {
 	Config string
 }
 
-// Setting is what a call needs. Token is a secret.
+// Setting is what a call needs. Token is a secret; TokenFile is the file that it was read from, if any.
 type Setting struct {
-	Endpoint string
-	Token    string
+	Endpoint  string
+	Token     string
+	TokenFile string
+}
+
+// Renewed is the token as its file holds it now; empty when it comes from none, or the file has no good one.
+func (s Setting) Renewed() string {
+	if s.TokenFile == "" {
+		return ""
+	}
+	token, err := readToken(s.TokenFile)
+	if err != nil {
+		return ""
+	}
+	return token
 }
 
 // file is the config file's content.
@@ -71,6 +84,7 @@ func Resolve(flags Flags, getenv func(string) string) (Setting, error) {
 			return s, err
 		case source.file != "":
 			s.Token, err = readToken(source.file)
+			s.TokenFile = source.file
 			return s, err
 		}
 	}
