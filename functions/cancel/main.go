@@ -16,6 +16,6 @@ func main() {
 }
 
 func build(cfg edge.CancelConfig, cloud aws.Config, log *slog.Logger) (any, error) {
-	canceller := pipeline.Canceller{Ledger: wire.Ledger(cloud, cfg.TableName)}
+	canceller := pipeline.Canceller{Ledger: wire.Ledger(cloud, cfg.TableName), Jitter: edge.Jitter}
 	return edge.CancelAPI(canceller, cfg.Claims(), log), nil
 }

@@ -16,6 +16,6 @@ func main() {
 }
 
 func build(cfg edge.OperateConfig, cloud aws.Config, log *slog.Logger) (any, error) {
-	operator := pipeline.Operator{Ledger: wire.Ledger(cloud, cfg.TableName)}
+	operator := pipeline.Operator{Ledger: wire.Ledger(cloud, cfg.TableName), Jitter: edge.Jitter}
 	return edge.OperateAPI(operator, cfg.Claims(), log), nil
 }

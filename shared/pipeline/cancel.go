@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"time"
 
 	"sealift/shared/audit"
 	"sealift/shared/job"
@@ -12,6 +13,8 @@ import (
 // Canceller ends jobs that people no longer want.
 type Canceller struct {
 	Ledger Ledger
+	// Jitter returns a random duration in [0, most), for full jitter between tries; without one there is no pause.
+	Jitter func(most time.Duration) time.Duration
 }
 
 // Cancel ends a job that has not begun to publish. Repeating it gives the same answer. When another state has won, the
@@ -30,8 +33,13 @@ func (c Canceller) Revoke(ctx context.Context, who policy.Principal, id, reason 
 	}, reason)
 }
 
+// move tries as often as a link is tried: links that are asked for at once move the job too, and must not keep the end of
+// its delivery from coming.
 func (c Canceller) move(ctx context.Context, who policy.Principal, id string, to job.State, build func(job.Job, job.Act) (job.Change, error), reason string) (job.Job, error) {
-	for range limits.ConflictTries {
+	for try := range limits.LinkTries {
+		if !pause(ctx, c.Jitter, try) {
+			break
+		}
 		j, err := visibleJob(ctx, c.Ledger, who, id)
 		if err != nil {
 			return job.Job{}, err
@@ -43,11 +51,13 @@ func (c Canceller) move(ctx context.Context, who policy.Principal, id string, to
 		if err != nil {
 			return j, err
 		}
-		err = c.Ledger.Apply(ctx, change)
-		if err != nil && job.KindOf(err) != job.Fenced {
+		switch err = c.Ledger.Apply(ctx, change); {
+		case err == nil:
+			return visibleJob(ctx, c.Ledger, who, id)
+		case job.KindOf(err) != job.Fenced:
 			return job.Job{}, err
 		}
-		// Applied, or something moved the job in between: the next read tells which.
+		// Something has moved the job in between: the next read tells what.
 	}
-	return job.Job{}, job.Errorf(job.Transient, "ledger_contended", "the export is moving too fast; ask again")
+	return job.Job{}, contended("the export", "it is as it was")
 }

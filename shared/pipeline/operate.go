@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"sealift/shared/definition"
 	"sealift/shared/job"
@@ -14,6 +15,8 @@ import (
 // Operator applies and shows definitions.
 type Operator struct {
 	Ledger Ledger
+	// Jitter returns a random duration in [0, most), for full jitter between tries; without one there is no pause.
+	Jitter func(most time.Duration) time.Duration
 }
 
 // Applied says what applying a definition led to; Changed is false when the newest version says the same already.
@@ -46,7 +49,10 @@ func (o Operator) Apply(ctx context.Context, who policy.Principal, name string, 
 	}
 	sum := sha256.Sum256([]byte(text))
 	next := job.DefinitionRecord{Name: name, Digest: hex.EncodeToString(sum[:]), Body: text, Actor: who.Subject}
-	for range limits.ConflictTries {
+	for try := range limits.ConflictTries {
+		if !pause(ctx, o.Jitter, try) {
+			break
+		}
 		head, err := o.head(ctx, name)
 		if err != nil {
 			return Applied{}, err
@@ -63,7 +69,7 @@ func (o Operator) Apply(ctx context.Context, who policy.Principal, name string, 
 			return Applied{}, err
 		}
 	}
-	return Applied{}, job.Errorf(job.Transient, "ledger_contended", "definition %s is being applied by others; try again", name)
+	return Applied{}, contended("definition "+name, "this version was not applied")
 }
 
 func tooLarge(size int) error {

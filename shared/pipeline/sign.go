@@ -43,7 +43,7 @@ type Download struct {
 // or the time for that were used up and no link was recorded.
 func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, number int64) (Download, error) {
 	for try := range limits.LinkTries {
-		if try > 0 && !s.pause(ctx, try) {
+		if !pause(ctx, s.Jitter, try) {
 			break
 		}
 		j, err := visibleJob(ctx, s.Ledger, who, id)
@@ -91,33 +91,7 @@ func (s Signer) Sign(ctx context.Context, who policy.Principal, id string, numbe
 		}
 		return download, nil
 	}
-	return Download{}, job.Errorf(job.Transient, "ledger_contended", "the export is moving too fast; ask again")
-}
-
-// pause waits before try number try, counted from 0, for a random part of a time that doubles with each (M. Brooker,
-// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). It reports whether the time that is left is enough for
-// that try.
-func (s Signer) pause(ctx context.Context, try int) bool {
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-limits.LedgerTryTime))
-		defer cancel()
-	}
-	var wait time.Duration
-	if s.Jitter != nil {
-		wait = s.Jitter(min(limits.LedgerBackoffBase<<(try-1), limits.LedgerBackoffMax))
-	}
-	if wait <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return Download{}, contended("the export", "no link was given out")
 }
 
 func (s Signer) deliverable(j job.Job) error {
