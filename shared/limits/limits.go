@@ -83,6 +83,13 @@ const (
 	ShardsPerJobMax = 10_000
 	// ShardRows is the planner's aim for one shard when the definition names none.
 	ShardRows = 250_000
+	// PlanKeyBytes is how much the keys between a job's shards may take together, each counted once as it is stored: ten thousand
+	// of a hundred bytes. Where keys are longer, shards are larger and fewer. A unit's row holds two of these keys, the planner's
+	// memory a few times all of them, and the receipt all four times, with the first and the last key of each shard.
+	PlanKeyBytes = 1 * MiB
+	// ReceiptKeyBytesMax is how much the keys in a receipt may take in all, as it writes them: what a plan leads to and as much
+	// again twice over, because no plan knows the first and the last key of a shard.
+	ReceiptKeyBytesMax = 12 * MiB
 )
 
 // Leases, messages and retries.
@@ -126,8 +133,7 @@ const (
 	// StagePerWrite is how many units one write of a plan stages, StageParallel how many such writes are under way.
 	StagePerWrite = 100
 	StageParallel = 4
-	// StageBytes is how much the keys of those units may take together, StageRowBytes what else a staged unit takes at most.
-	StageBytes    = 3 * MiB
+	// StageRowBytes is what a staged unit takes at most beside its keys.
 	StageRowBytes = 4 << 10
 	// CopyParallel is how many part copies of one assembly are under way.
 	CopyParallel = 4
@@ -211,8 +217,9 @@ const (
 
 	_ = uint(LedgerRowBytesMax - 4*KeyBytesMax - PartsPerShardMax*PartRowBytes - FragmentBytesMax - RowBytesOther) // a unit's row fits
 	_ = uint(LedgerRowBytesMax - SnapshotBytesMax - KeyBytesMax - RowBytesOther)                                   // a job's row fits
-	_ = uint(LedgerWriteBytesMax - StageBytes - StagePerWrite*StageRowBytes)                                       // a stage fits a write
-	_ = uint(StageBytes - 2*KeyBytesMax)                                                                           // a stage may hold one unit
+	_ = uint(LedgerWriteBytesMax - 2*PlanKeyBytes - StagePerWrite*StageRowBytes)                                   // a stage fits a write
+	_ = uint(PlanKeyBytes - KeyBytesMax)                                                                           // any key may stand between two shards
+	_ = uint(ReceiptKeyBytesMax - 4*PlanKeyBytes)                                                                  // what was planned fits a receipt
 
 	_ = uint(RenewEvery - LedgerTries*(LedgerTryTime+LedgerBackoffMax))  // a renewal ends before the next is due
 	_ = uint(LinkTimeMin - LedgerTries*(LedgerTryTime+LedgerBackoffMax)) // a link is not over when it is given

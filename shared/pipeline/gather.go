@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"sealift/shared/checksum"
 	"sealift/shared/job"
+	"sealift/shared/limits"
 	"sealift/shared/row"
 )
 
@@ -16,6 +18,8 @@ type whole struct {
 	bytes    int64
 	rowsHash uint64
 	counters job.Counters
+	// keyBytes is how much the keys take in the receipt.
+	keyBytes int
 }
 
 // piece is what one shard has written.
@@ -56,6 +60,11 @@ func (f Finalizer) gather(ctx context.Context, j job.Job) (whole, error) {
 		}
 		if err := checkPiece(w, p, u, lastKey); err != nil {
 			return err
+		}
+		w.keyBytes += receiptBytes(p.keys.From) + receiptBytes(p.keys.To) + receiptBytes(p.first) + receiptBytes(p.last)
+		if w.keyBytes > limits.ReceiptKeyBytesMax {
+			return job.Errorf(job.Permanent, "keys_too_large", "the keys at which the export's %d shards begin and end take more than the %d MiB that a receipt may "+
+				"list (%d bytes up to shard %d): choose shorter key columns or a larger shard_rows, or ask for a shorter span", j.Shards, limits.ReceiptKeyBytesMax/limits.MiB, w.keyBytes, p.number)
 		}
 		if p.rows > 0 {
 			lastKey = p.last
@@ -101,6 +110,13 @@ func checkPiece(w whole, p piece, u job.Unit, lastKey row.Key) error {
 		return job.Errorf(job.Permanent, "counts_differ", "shard %d stored %d bytes and committed %d", number, p.object.Bytes, u.Progress.Bytes)
 	}
 	return nil
+}
+
+// receiptBytes is how much a key takes in a receipt, which escapes what HTML has a use for too.
+func receiptBytes(key row.Key) int {
+	// A key holds text only and always marshals.
+	text, _ := json.Marshal(key)
+	return len(text)
 }
 
 func sum(numbers []int64) int64 {

@@ -49,7 +49,7 @@ func (p Planner) work(ctx context.Context, j job.Job, held *Held) error {
 	if err != nil {
 		return err
 	}
-	plan, err := from.Plan(ctx, query, source.PlanOptions{ShardRows: shardRows(snap, d), ShardsMax: limits.ShardsPerJobMax})
+	plan, err := from.Plan(ctx, query, source.PlanOptions{ShardRows: shardRows(snap, d), ShardsMax: limits.ShardsPerJobMax, KeyBytes: limits.PlanKeyBytes})
 	if err != nil {
 		return err
 	}
@@ -124,37 +124,30 @@ func (p Planner) stage(ctx context.Context, j job.Job, unit job.Unit, plan sourc
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(limits.StageParallel)
-	for _, some := range stages(units) {
+	for some := range slices.Chunk(units, limits.StagePerWrite) {
 		group.Go(func() error { return p.Ledger.Apply(ctx, job.StageAll(some, p.Ledger.Now())) })
 	}
 	return group.Wait()
 }
 
-// stages are the units of each write: as many as one takes, in number and by the bytes of their keys.
-func stages(units []job.Unit) [][]job.Unit {
-	var all [][]job.Unit
-	for from, bytes, i := 0, 0, 0; i < len(units); i++ {
-		bytes += job.KeyBytes(units[i].Range.From) + job.KeyBytes(units[i].Range.To)
-		next := i + 1
-		full := next == len(units) || next-from == limits.StagePerWrite
-		if full || bytes+job.KeyBytes(units[next].Range.From)+job.KeyBytes(units[next].Range.To) > limits.StageBytes {
-			all = append(all, units[from:next])
-			from, bytes = next, 0
-		}
-	}
-	return all
-}
-
-// checkKeys refuses keys that the ledger would change or has no room for.
+// checkKeys refuses keys that the ledger would change or has no room for, and more of them than a planner may hold and a receipt
+// list; a source that gives these has a bug.
 func checkKeys(plan source.Plan) error {
-	keys := []row.Key{plan.Ceiling}
-	for _, shard := range plan.Shards {
-		keys = append(keys, shard.Range.From, shard.Range.To)
+	if err := storable(plan.Ceiling); err != nil {
+		return err
 	}
-	for _, key := range keys {
-		if err := storable(key); err != nil {
+	size := 0
+	for _, shard := range plan.Shards {
+		if err := storable(shard.Range.From); err != nil {
 			return err
 		}
+		if shard.Range.From != nil {
+			size += job.KeyBytes(shard.Range.From)
+		}
+	}
+	if size > limits.PlanKeyBytes {
+		return job.Errorf(job.Permanent, "plan_malformed", "the keys between the %d shards that the source planned take %d bytes, and %d are allowed; "+
+			"report it, and until it is mended choose shorter key columns or a larger shard_rows", len(plan.Shards), size, limits.PlanKeyBytes)
 	}
 	return nil
 }

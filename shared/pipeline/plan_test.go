@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"sealift/shared/limits"
 	"sealift/shared/row"
 	"sealift/shared/snapshot"
+	"sealift/shared/source"
 )
 
 func TestAWorkbookHasFewSheetsAndManyWorkbooksHaveOneEach(t *testing.T) {
@@ -58,41 +58,23 @@ func TestAKeyIsHeldToWhatItTakesWhereItIsStored(t *testing.T) {
 	}
 }
 
-func TestShardsAreStagedInWritesThatTheLedgerTakes(t *testing.T) {
+func TestAPlanIsHeldToTheKeysThatAReceiptLists(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		units, size, want int
-	}{
-		"none":                    {0, 0, 0},
-		"one":                     {1, 10, 1},
-		"as many as one takes":    {limits.StagePerWrite, 10, 1},
-		"one more":                {limits.StagePerWrite + 1, 10, 2},
-		"long keys, few a write":  {100, 30 << 10, 2},
-		"the longest keys":        {100, limits.KeyBytesMax - 4, 3},
-		"keys that just fit them": {limits.StagePerWrite, limits.StageBytes/limits.StagePerWrite/2 - 4, 1},
-	} {
-		key := row.Key{strings.Repeat("k", c.size)}
-		units := make([]job.Unit, c.units)
-		for i := range units {
-			units[i] = job.Unit{ID: job.ShardID(i + 1), Range: row.Range{From: key, To: key}}
-		}
-		all := stages(units)
-		if len(all) != c.want {
-			t.Errorf("%s: %d writes, want %d", name, len(all), c.want)
-		}
-		var staged []string
-		for _, some := range all {
-			bytes := 0
-			for _, unit := range some {
-				staged = append(staged, unit.ID)
-				bytes += job.KeyBytes(unit.Range.From) + job.KeyBytes(unit.Range.To)
-			}
-			if len(some) == 0 || len(some) > limits.StagePerWrite || bytes > limits.StageBytes {
-				t.Errorf("%s: a write has %d units and %d bytes of keys", name, len(some), bytes)
-			}
-		}
-		if len(staged) != c.units || !slices.IsSorted(staged) {
-			t.Errorf("%s: the writes hold %d units of %d", name, len(staged), c.units)
-		}
+	const each = limits.PlanKeyBytes / 64
+	key := func(size int) row.Key { return row.Key{strings.Repeat("k", size-len(`[""]`))} }
+	planned := source.Plan{Ceiling: key(each), Shards: []source.Shard{{}}}
+	for range 64 {
+		planned.Shards[len(planned.Shards)-1].Range.To = key(each)
+		planned.Shards = append(planned.Shards, source.Shard{Range: row.Range{From: key(each)}})
+	}
+	if err := checkKeys(planned); err != nil {
+		t.Errorf("as many keys as a plan may have are refused: %v", err)
+	}
+	planned.Shards[1].Range.From = key(each + 1)
+	err := checkKeys(planned)
+	const says = "the keys between the 65 shards that the source planned take 1048577 bytes, and 1048576 are allowed; report it, and until it is mended choose " +
+		"shorter key columns or a larger shard_rows"
+	if job.CodeOf(err) != "plan_malformed" || job.KindOf(err) != job.Permanent || !strings.Contains(err.Error(), says) {
+		t.Errorf("a byte more gives %v", err)
 	}
 }

@@ -65,8 +65,10 @@ type Limit struct {
 type PlanOptions struct {
 	// ShardRows is how many rows a shard should have.
 	ShardRows int64
-	// ShardsMax is the most shards allowed; the planner makes shards larger to stay inside it.
+	// ShardsMax is the most shards allowed, KeyBytes how much the keys between them may take together, each counted once as
+	// job.KeyBytes does; the planner makes shards larger to stay inside both, and holds no more than a few times KeyBytes of keys.
 	ShardsMax int
+	KeyBytes  int
 }
 
 // Plan is what a planner proposes: the highest key of the set at this moment (nil when it is empty) and ranges that

@@ -22,6 +22,7 @@ func planCases() []testCase {
 		{"uneven groups of a composite key tile", composite},
 		{"a dense period becomes several shards and thin ones merge", skewed},
 		{"shards never exceed the most allowed", fewShards},
+		{"keys between shards never take more than they may", fewKeys},
 		{"the same data gives the same plan", repeated},
 		{"random tables are read exactly once", random},
 		{"200,000 rows with a tie of 80,000 split evenly without being counted", large},
@@ -165,6 +166,24 @@ func fewShards(t *testing.T, f Fixture) {
 	}
 }
 
+func fewKeys(t *testing.T, f Fixture) {
+	table := numbered(f, t, 500)
+	src := open(t, f)
+	sizes := map[int]int{}
+	for _, keyBytes := range []int{1, 40, 150, 1_500, 100_000} {
+		opt := planOptions(1, 10_000)
+		opt.KeyBytes = keyBytes
+		plan, rows := readPlan(t, src, table.query(), opt)
+		if len(rows) != 500 || plan.RowsEstimated != 500 {
+			t.Fatalf("with %d bytes of keys %d rows are read and %d expected, want 500", keyBytes, len(rows), plan.RowsEstimated)
+		}
+		sizes[keyBytes] = len(plan.Shards)
+	}
+	if sizes[1] != 1 || sizes[150] < 3 || sizes[1_500] < 5*sizes[150] || sizes[100_000] != 500 {
+		t.Fatalf("the shards by the bytes of their keys are %v, want 1 for no key, all for many and more the more there are", sizes)
+	}
+}
+
 func repeated(t *testing.T, f Fixture) {
 	table := numbered(f, t, 300)
 	first, _ := readPlan(t, open(t, f), table.query(), planOptions(7, 100))
@@ -239,6 +258,7 @@ func large(t *testing.T, f Fixture) {
 		t.Fatal(err)
 	}
 	checkTiles(t, plan, planOptions(10_000, 100))
+	largeWithFewKeys(t, src, q)
 	q.Ceiling = plan.Ceiling
 	q.Columns = q.Columns[1:2]
 	seen := make([]bool, count)
@@ -260,5 +280,30 @@ func large(t *testing.T, f Fixture) {
 	}
 	if plan.RowsEstimated < count/2 || plan.RowsEstimated > count*2 || len(plan.Shards) < 12 {
 		t.Errorf("the plan expects %d rows in %d shards, want about %d in 20", plan.RowsEstimated, len(plan.Shards), count)
+	}
+}
+
+// largeWithFewKeys plans the large table with keys that leave room for a few shards only, far fewer than there are places to cut.
+func largeWithFewKeys(t *testing.T, src source.Source, q row.Query) {
+	t.Helper()
+	opt := planOptions(1_000, 10_000)
+	opt.KeyBytes = 400
+	plan, err := src.Plan(context.Background(), q, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTiles(t, plan, opt)
+	q.Ceiling = plan.Ceiling
+	q.Columns = q.Columns[1:2]
+	total := 0
+	for _, shard := range plan.Shards {
+		rows := len(readRange(t, src, q, shard.Range, plenty()))
+		if rows > 120_000 {
+			t.Errorf("of %d shards %s has %d rows, want about as many as the others", len(plan.Shards), shard.Range, rows)
+		}
+		total += rows
+	}
+	if len(plan.Shards) < 4 || total != 200_000 {
+		t.Errorf("%d rows are planned in %d shards, want 200,000 in 4 or more", total, len(plan.Shards))
 	}
 }

@@ -227,7 +227,11 @@ func checkTiles(t *testing.T, plan source.Plan, opt source.PlanOptions) {
 	if shards[0].Range.From != nil || shards[len(shards)-1].Range.To != nil {
 		t.Fatalf("the outer bounds are %v and %v, want none", shards[0].Range.From, shards[len(shards)-1].Range.To)
 	}
+	keyBytes := opt.KeyBytes
 	for i := 1; i < len(shards); i++ {
+		if keyBytes -= job.KeyBytes(shards[i].Range.From); opt.KeyBytes > 0 && keyBytes < 0 {
+			t.Fatalf("the keys of shard 0 to %d of %d take more than the %d bytes that all may", i, len(shards), opt.KeyBytes)
+		}
 		if diff := cmp.Diff(shards[i-1].Range.To, shards[i].Range.From); diff != "" || shards[i].Range.From == nil {
 			t.Fatalf("shards %d and %d don't touch: %s", i-1, i, diff)
 		}

@@ -71,7 +71,8 @@ func (h *halver) cuts(ctx context.Context, head *piece) ([]cut, error) {
 	}
 	total, count := head.rows, 1
 	heap.Push(h, head)
-	for h.Len() > 0 && count < halvesMax {
+	held := heldBytes(first) + heldBytes(last)
+	for h.Len() > 0 && count < halvesMax && held < cutBytesMax(h.opt) {
 		p, _ := heap.Pop(h).(*piece)
 		h.size = max(float64(h.opt.ShardRows), total/float64(h.opt.ShardsMax)) / piecesPerShard
 		if p.rows <= h.size {
@@ -84,6 +85,7 @@ func (h *halver) cuts(ctx context.Context, head *piece) ([]cut, error) {
 		}
 		for _, part := range parts {
 			total += part.rows
+			held += heldBytes(part.first) + heldBytes(part.last)
 			heap.Push(h, part)
 		}
 		if len(parts) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/row"
 	"sealift/shared/source"
@@ -15,8 +16,10 @@ const (
 	walkRows = 1 << 16
 	// walkRowsBlind replaces it for a relation that has neither statistics nor an index to sample.
 	walkRowsBlind = 5_000_000
-	// cutsMax bounds the places at which a plan considers to start a shard; it leaves several for every shard.
-	cutsMax = 4 * limits.ShardsPerJobMax
+	// cutsMax bounds the places at which a plan considers to start a shard, cutKeyHolds how often the keys of these may take what
+	// those between the shards may; both leave several for every shard.
+	cutsMax     = 4 * limits.ShardsPerJobMax
+	cutKeyHolds = 8
 )
 
 // cut is a real key at which a shard may start and the rows expected from it up to the next cut.
@@ -36,11 +39,27 @@ func checkPlan(q *row.Query, opt source.PlanOptions) (source.PlanOptions, error)
 	if opt.ShardsMax == 0 {
 		opt.ShardsMax = limits.ShardsPerJobMax
 	}
-	if opt.ShardRows < 0 || opt.ShardsMax < 0 || opt.ShardsMax > limits.ShardsPerJobMax {
-		return opt, queryInvalid("a plan of table %s asks for %d rows a shard and at most %d shards", q.Table, opt.ShardRows,
-			opt.ShardsMax)
+	if opt.KeyBytes == 0 {
+		opt.KeyBytes = limits.PlanKeyBytes
+	}
+	if opt.ShardRows < 0 || opt.ShardsMax < 0 || opt.ShardsMax > limits.ShardsPerJobMax || opt.KeyBytes < 0 {
+		return opt, queryInvalid("a plan of table %s asks for %d rows a shard, at most %d shards and %d bytes of keys", q.Table, opt.ShardRows,
+			opt.ShardsMax, opt.KeyBytes)
 	}
 	return opt, nil
+}
+
+// cutBytesMax is how much memory the keys of all cuts may take.
+func cutBytesMax(opt source.PlanOptions) int { return cutKeyHolds * opt.KeyBytes }
+
+// heldBytes is how much memory a key takes.
+func heldBytes(key row.Key) int {
+	const header = 16 // of a text
+	held := 0
+	for _, text := range key {
+		held += len(text) + header
+	}
+	return held
 }
 
 // emptyPlan is the plan of a set without rows.
@@ -92,9 +111,14 @@ type prober interface {
 
 // finishPlan is the plan of cuts that hold about their rows, or an unknown number where known is false.
 func finishPlan(ctx context.Context, p prober, q *row.Query, ceiling row.Key, cuts []cut, known bool, opt source.PlanOptions) (source.Plan, error) {
-	shards, err := settle(ctx, p, q, assemble(cuts, opt))
-	if err != nil {
-		return source.Plan{}, err
+	var shards []source.Shard
+	for fits := false; !fits; {
+		var err error
+		if shards, fits, err = settle(ctx, p, q, assemble(cuts, opt), opt.KeyBytes); err != nil {
+			return source.Plan{}, err
+		}
+		// As many shards as their keys let there be, and fewer, since not all keys are of one length.
+		opt.ShardsMax = max(1, len(shards)*3/4)
 	}
 	plan := source.Plan{Ceiling: ceiling, Shards: shards}
 	for i := range plan.Shards {
@@ -111,9 +135,10 @@ func finishPlan(ctx context.Context, p prober, q *row.Query, ceiling row.Key, cu
 }
 
 // settle makes every bound between shards a real key of the set, above the one before it in the database's own order,
-// and merges shards where that can't be: whatever the cuts were taken from, the shards tile the key space.
-func settle(ctx context.Context, p prober, q *row.Query, shards []source.Shard) ([]source.Shard, error) {
-	kept := shards[:1]
+// and merges shards where that can't be: whatever the cuts were taken from, the shards tile the key space. fits is false when
+// their keys take more than they may; then kept are those that fit.
+func settle(ctx context.Context, p prober, q *row.Query, shards []source.Shard, keyBytes int) (kept []source.Shard, fits bool, err error) {
+	kept = shards[:1]
 	for _, shard := range shards[1:] {
 		last := &kept[len(kept)-1]
 		from := shard.Range.From
@@ -121,7 +146,7 @@ func settle(ctx context.Context, p prober, q *row.Query, shards []source.Shard) 
 			// A sampled index may hold only the first key columns.
 			whole, err := p.keyAt(ctx, q, scope{lower: &keyBound{key: from}}, false)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			from = whole
 		}
@@ -131,30 +156,36 @@ func settle(ctx context.Context, p prober, q *row.Query, shards []source.Shard) 
 		}
 		var found row.Key
 		if from != nil {
-			var err error
 			if found, err = p.keyAt(ctx, q, above, true); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 		if found == nil || !slices.Equal(found, from) {
 			last.RowsEstimated += shard.RowsEstimated
 			continue
 		}
+		if keyBytes -= job.KeyBytes(from); keyBytes < 0 {
+			return kept, false, nil
+		}
 		last.Range.To = from
 		shard.Range.From = from
 		kept = append(kept, shard)
 	}
 	kept[len(kept)-1].Range.To = nil
-	return kept, nil
+	return kept, true, nil
 }
 
-// walk gathers cuts at even distances from keys that come one by one, without holding more than cutsMax of them.
+// walk gathers cuts at even distances from keys that come one by one, without holding more than cutsMax of them or bytesMax of
+// their keys.
 type walk struct {
-	step, rows int64
-	cuts       []cut
+	step, rows      int64
+	cuts            []cut
+	bytes, bytesMax int
 }
 
-func newWalk(shardRows int64) *walk { return &walk{step: max(1, shardRows/8)} }
+func newWalk(opt source.PlanOptions) *walk {
+	return &walk{step: max(1, opt.ShardRows/8), bytesMax: cutBytesMax(opt)}
+}
 
 // next counts one row and reports whether its key is wanted.
 func (w *walk) next() bool {
@@ -165,13 +196,21 @@ func (w *walk) next() bool {
 // take adds the key that next wanted.
 func (w *walk) take(key row.Key) {
 	w.cuts = append(w.cuts, cut{key: key})
-	if len(w.cuts) <= cutsMax {
-		return
+	w.bytes += heldBytes(key)
+	for len(w.cuts) > 1 && (len(w.cuts) > cutsMax || w.bytes > w.bytesMax) {
+		w.halve()
 	}
+}
+
+// halve keeps every other cut.
+func (w *walk) halve() {
 	kept := w.cuts[:0]
+	w.bytes = 0
 	for i := 0; i < len(w.cuts); i += 2 {
 		kept = append(kept, w.cuts[i])
+		w.bytes += heldBytes(w.cuts[i].key)
 	}
+	clear(w.cuts[len(kept):])
 	w.cuts = kept
 	w.step *= 2
 }

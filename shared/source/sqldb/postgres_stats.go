@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"sealift/shared/job"
@@ -50,10 +51,22 @@ func (s *postgresSource) estimateCuts(ctx context.Context, q *row.Query, first, 
 	if err != nil {
 		return nil, err
 	}
-	e := &estimator{source: s, query: q, points: pointsMax}
+	e := &estimator{source: s, query: q, valuesMax: valuesMax}
 	e.piece = max(float64(opt.ShardRows), total/float64(opt.ShardsMax)) / piecesPerShard
-	return e.cuts(ctx, nil, first, last, total)
+	for {
+		e.pointsLeft, e.bytesLeft = pointsMax, cutBytesMax(opt)
+		cuts, err := e.cuts(ctx, nil, first, last, total)
+		if !errors.Is(err, errCrowded) {
+			return cuts, err
+		}
+		// A piece of the whole is one cut, so this ends.
+		e.piece *= 2
+		e.valuesMax = max(1, e.valuesMax/2)
+	}
 }
+
+// errCrowded ends a try whose cuts' keys take more memory than they may.
+var errCrowded = errors.New("the cuts' keys take too much memory")
 
 // total is the rows expected between first and last. The planner multiplies the tenant's share of the table with the
 // period's, which is wrong for a tenant that exists only since last month; so its estimates only divide the tenant's
@@ -101,8 +114,10 @@ type estimator struct {
 	query  *row.Query
 	// piece is how many rows a cut should hold.
 	piece float64
-	// points is how many more probes may be made.
-	points int
+	// valuesMax is how many of the values in a column's statistics are looked at.
+	valuesMax int
+	// pointsLeft is how many more probes may be made, bytesLeft how much more memory the keys that they find may take.
+	pointsLeft, bytesLeft int
 	// shown and hidden say that the user may see the server's statistics, or may not, once they were asked for.
 	shown, hidden bool
 }
@@ -185,7 +200,7 @@ func (e *estimator) interval(ctx context.Context, prefix row.Key, value, next st
 	if next == "" || *weight <= e.piece {
 		return points, nil
 	}
-	pieces := min(int(*weight/e.piece)+1, e.points)
+	pieces := min(int(*weight/e.piece)+1, e.pointsLeft)
 	if kind == row.String {
 		return e.steps(ctx, prefix, points, next, pieces)
 	}
@@ -250,7 +265,9 @@ func (e *estimator) steps(ctx context.Context, prefix row.Key, points []point, n
 		if key == nil || slices.Equal(key, at) {
 			break
 		}
-		points = append(points, point{value: key[len(prefix)], key: key})
+		if points = append(points, point{value: key[len(prefix)], key: key}); !e.holds(key) {
+			return nil, errCrowded
+		}
 		at = key
 	}
 	return points, nil
@@ -258,12 +275,22 @@ func (e *estimator) steps(ctx context.Context, prefix row.Key, points []point, n
 
 // probe finds the first key of the prefix at the value, or above it.
 func (e *estimator) probe(ctx context.Context, prefix row.Key, value string, beyond bool) (row.Key, error) {
-	if e.points <= 0 {
+	if e.pointsLeft <= 0 {
 		return nil, nil
 	}
-	e.points--
+	e.pointsLeft--
 	bound := &keyBound{key: append(slices.Clone(prefix), value), strict: beyond}
-	return e.source.keyAt(ctx, e.query, scope{equal: prefix, lower: bound}, false)
+	key, err := e.source.keyAt(ctx, e.query, scope{equal: prefix, lower: bound}, false)
+	if err == nil && !e.holds(key) {
+		err = errCrowded
+	}
+	return key, err
+}
+
+// holds takes one more key into memory and reports whether there was room.
+func (e *estimator) holds(key row.Key) bool {
+	e.bytesLeft -= heldBytes(key)
+	return e.bytesLeft >= 0
 }
 
 // merge gives every interval's weight evenly to the different keys found in it. Points that found the same key lie in

@@ -55,9 +55,9 @@ func (e *estimator) values(ctx context.Context, column int, from, to string) (va
 		return nil, nil, e.source.command(ctx, e.query, "ROLLBACK TO SAVEPOINT statistics")
 	}
 	e.shown = true
-	step := len(all)/valuesMax + 1
+	step := len(all)/e.valuesMax + 1
 	for i, value := range all {
-		if i%step == 0 || frequent[value] {
+		if i%step == 0 || frequent[value] && e.valuesMax == valuesMax {
 			values = append(values, value)
 		}
 	}

@@ -37,7 +37,7 @@ func walkServer(ctx context.Context, s server, q *row.Query, opt source.PlanOpti
 	if err != nil {
 		return nil, false, err
 	}
-	w := newWalk(opt.ShardRows)
+	w := newWalk(opt)
 	err = s.query(ctx, q, st, func(values [][]byte) error {
 		if !w.next() {
 			return nil

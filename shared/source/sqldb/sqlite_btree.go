@@ -10,7 +10,9 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"sealift/shared/limits"
 	"sealift/shared/row"
+	"sealift/shared/source"
 )
 
 // The inner pages of a B-tree are an equi-depth histogram that is always up to date: between two neighbouring entries
@@ -20,8 +22,10 @@ import (
 const (
 	pageIndexInner = 2
 	pageTableInner = 5
-	// levelPagesMax bounds the pages read of one level; a larger level is represented by the one above it.
+	// levelPagesMax bounds the pages read of one level, levelBytesMax what they take; a larger level is represented by the one
+	// above it.
 	levelPagesMax = 4096
+	levelBytesMax = 16 * limits.MiB
 	// leavesSampled is of how many subtrees the rows are counted, to know the rows of all.
 	leavesSampled = 16
 )
@@ -35,7 +39,7 @@ type btree struct {
 }
 
 // sample cuts the set between first and last at entries of an index; nil when no index can tell.
-func (s *sqliteSource) sample(ctx context.Context, q *row.Query, first, last row.Key) ([]cut, error) {
+func (s *sqliteSource) sample(ctx context.Context, q *row.Query, first, last row.Key, opt source.PlanOptions) ([]cut, error) {
 	tree, err := s.chooseTree(ctx, q)
 	if err != nil || tree == nil {
 		return nil, err
@@ -49,11 +53,10 @@ func (s *sqliteSource) sample(ctx context.Context, q *row.Query, first, last row
 		return nil, err
 	}
 	step := len(separators)/cutsMax + 1
-	keys := []row.Key{}
-	for i := step - 1; i < len(separators); i += step {
-		if key := s.separatorKey(q, tree, separators[i]); key != nil {
-			keys = append(keys, key)
-		}
+	keys, fit := s.separatorKeys(q, tree, separators, step, cutBytesMax(opt))
+	for !fit {
+		step *= 2
+		keys, fit = s.separatorKeys(q, tree, separators, step, cutBytesMax(opt))
 	}
 	from, err := s.countBelow(ctx, q, keys, first)
 	if err != nil {
@@ -71,11 +74,26 @@ func (s *sqliteSource) sample(ctx context.Context, q *row.Query, first, last row
 	return cuts, nil
 }
 
-// lowestLevel returns the subtrees of the lowest level that fits levelPagesMax and may hold the tenant's rows, and the
-// entries between them.
+// separatorKeys are the keys of every so many entries; fit is false when they take more memory than they may.
+func (s *sqliteSource) separatorKeys(q *row.Query, tree *btree, separators [][]byte, step, bytesMax int) (keys []row.Key, fit bool) {
+	for i := step - 1; i < len(separators); i += step {
+		key := s.separatorKey(q, tree, separators[i])
+		if key == nil {
+			continue
+		}
+		if bytesMax -= heldBytes(key); bytesMax < 0 {
+			return nil, false
+		}
+		keys = append(keys, key)
+	}
+	return keys, true
+}
+
+// lowestLevel returns the subtrees of the lowest level that fits levelPagesMax and levelBytesMax and may hold the tenant's rows,
+// and the entries between them.
 func (s *sqliteSource) lowestLevel(ctx context.Context, q *row.Query, tree *btree) (nodes []int64, separators [][]byte, err error) {
 	nodes = []int64{tree.root}
-	for len(nodes) <= levelPagesMax {
+	for len(nodes) <= min(levelPagesMax, levelBytesMax/tree.usable) {
 		var below []int64
 		var between [][]byte
 		for i, node := range nodes {

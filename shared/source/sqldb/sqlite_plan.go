@@ -55,7 +55,7 @@ func (s *sqliteSource) plan(ctx context.Context, q *row.Query, opt source.PlanOp
 	known := estimable(q)
 	if !complete {
 		first := cuts[0].key
-		sampled, err := s.sample(ctx, q, first, last)
+		sampled, err := s.sample(ctx, q, first, last, opt)
 		if err != nil {
 			return source.Plan{}, err
 		}
@@ -73,7 +73,7 @@ func (s *sqliteSource) plan(ctx context.Context, q *row.Query, opt source.PlanOp
 
 // walk counts along the index, at most rowsMax rows; complete is false when there are more.
 func (s *sqliteSource) walk(ctx context.Context, q *row.Query, opt source.PlanOptions, rowsMax int) ([]cut, bool, error) {
-	w := newWalk(opt.ShardRows)
+	w := newWalk(opt)
 	err := s.rows(ctx, q, s.withNumber(keyFields(q)), false, rowsMax+1, planScope(q), func(st *sqliteStmt) (bool, error) {
 		if !w.next() {
 			return true, nil
