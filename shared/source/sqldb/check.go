@@ -77,11 +77,25 @@ func distinct(names []string) []string {
 	return list
 }
 
-// mistyped refuses a column whose type can't give its kind.
-func mistyped(q *row.Query, column row.Column, have, want string) error {
+// misfit is a column whose type can't give its kind, with the types that can.
+type misfit struct {
+	column     row.Column
+	have, want string
+}
+
+// mistyped refuses columns whose types can't give their kinds, all at once, so that one new version mends them all.
+func mistyped(q *row.Query, misfits ...misfit) error {
+	var list []string
+	for _, m := range misfits {
+		list = append(list, called(m.column)+" has "+m.have+" ("+m.want+" can)")
+	}
+	if list = distinct(list); len(list) > 1 {
+		return job.Errorf(job.Permanent, codeSchemaChanged, "%d columns of table %s have types that can't give their kinds: %s; "+
+			"change the kinds in a new version of the definition, or export a view that casts the columns", len(list), q.Table, strings.Join(list, ", "))
+	}
 	return job.Errorf(job.Permanent, codeSchemaChanged, "column %s of table %s has type %s, which can't give that kind (%s can); "+
-		"change the kind in a new version of the definition, or export a view that casts the column", called(column), q.Table,
-		have, want)
+		"change the kind in a new version of the definition, or export a view that casts the column", called(misfits[0].column), q.Table,
+		misfits[0].have, misfits[0].want)
 }
 
 // unfitForKey refuses a column of the key whose type gives its kind, but doesn't order it.

@@ -248,6 +248,7 @@ func (t *mysqlTable) check(q *row.Query) error {
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s of table %s; grant it SELECT on the "+
 			"table", columnsNamed(denied), q.Table)
 	}
+	var misfits []misfit
 	// The tenant is compared in the column's own type, whatever that is.
 	for i, column := range sources(q)[1:] {
 		have := t.typeOf(column)
@@ -256,11 +257,15 @@ func (t *mysqlTable) check(q *row.Query) error {
 				"the unit, and export whole numbers from a view that casts them, as with FROM_UNIXTIME", column.Source, q.Table, column.Unit, have.declared)
 		}
 		if !have.gives(column.Kind) {
-			return mistyped(q, column, have.declared, mysqlTypesGiving(column.Kind))
+			misfits = append(misfits, misfit{column, have.declared, mysqlTypesGiving(column.Kind)})
+			continue
 		}
 		if i < len(q.Key) && (!have.orders() || column.Kind == row.String && have.class != classText) {
 			return unfitForKey(q, column, have.declared, "its order isn't that of what the file shows")
 		}
+	}
+	if len(misfits) > 0 {
+		return mistyped(q, misfits...)
 	}
 	if err := checkOrders(q, func(column row.Column) (string, string) {
 		have := t.typeOf(column)

@@ -81,7 +81,7 @@ func (r *mysqlReader) describe(fields []mysqlField) error {
 			want = classDouble
 		}
 		if column := r.column(i); fields[field].class() != want {
-			return mistyped(r.query, column, "other than "+r.types[i].declared+" since it was checked", mysqlTypesGiving(column.Kind))
+			return mistyped(r.query, misfit{column, "other than " + r.types[i].declared + " since it was checked", mysqlTypesGiving(column.Kind)})
 		}
 	}
 	return nil

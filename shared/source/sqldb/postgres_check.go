@@ -156,6 +156,7 @@ func (t *postgresTable) check(q *row.Query) error {
 		return job.Errorf(job.Permanent, codeDenied, "the source's user may not read %s of table %s; grant it SELECT on the "+
 			"table", columnsNamed(denied), q.Table)
 	}
+	var misfits []misfit
 	// The tenant is compared in the column's own type, whatever that is.
 	for i, column := range sources(q)[1:] {
 		have := t.columns[column.Source]
@@ -164,11 +165,15 @@ func (t *postgresTable) check(q *row.Query) error {
 				"the unit, and export whole numbers from a view that casts them, as with to_timestamp", column.Source, q.Table, column.Unit, have.String())
 		}
 		if !have.gives(column.Kind) {
-			return mistyped(q, column, have.String(), typesGiving(column.Kind))
+			misfits = append(misfits, misfit{column, have.String(), typesGiving(column.Kind)})
+			continue
 		}
 		if i < len(q.Key) && column.Kind == row.String && !have.orders() {
 			return unfitForKey(q, column, have.String(), "it has no order, or one in which different texts are equal")
 		}
+	}
+	if len(misfits) > 0 {
+		return mistyped(q, misfits...)
 	}
 	return checkOrders(q, func(column row.Column) (string, string) {
 		have := t.columns[column.Source].postgresType

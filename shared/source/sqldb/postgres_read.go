@@ -136,7 +136,7 @@ func (r *postgresReader) describe(fields []pgproto3.FieldDescription) error {
 	for i, field := range r.index {
 		column := r.column(i)
 		if t := r.source.table.typeOf(fields[field].DataTypeOID); !t.gives(column.Kind) {
-			return mistyped(r.query, column, t.String(), typesGiving(column.Kind))
+			return mistyped(r.query, misfit{column, t.String(), typesGiving(column.Kind)})
 		}
 	}
 	return nil

@@ -132,3 +132,37 @@ func TestANameInOtherLettersIsToldAsTheDatabaseHasIt(t *testing.T) {
 		}
 	}
 }
+
+// Whoever declared several kinds wrongly mends them all with one new version of the definition.
+func TestEveryColumnThatCanNotGiveItsKindIsNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	postgres, mysql := pgtest.Start(t).Schema(t), mytest.Start(t).Schema(t)
+	const create = "CREATE TABLE t (tenant varchar(20) NOT NULL, id bigint NOT NULL, note varchar(20), price decimal(9,2), day date)"
+	const index = "CREATE UNIQUE INDEX t_key ON t (tenant, id)"
+	pgtest.Exec(t, postgres, create, index)
+	mytest.Exec(t, mysql, create, index)
+	column := func(name, source string, kind row.Kind) row.Column {
+		return row.Column{Name: name, Source: source, Kind: kind, Scale: -1}
+	}
+	note, price, day := column("note", "note", row.Bytes), column("price", "price", row.Int64), column("on", "day", row.Timestamp)
+	for name, c := range map[string]struct {
+		dsn     string
+		columns []row.Column
+		want    string
+	}{
+		"PostgreSQL, one": {postgres, []row.Column{price}, "column price (int64) of table t has type numeric, which can't give that kind (smallint, integer, " +
+			"bigint can); change the kind in a new version of the definition, or export a view that casts the column"},
+		"PostgreSQL, three": {postgres, []row.Column{note, price, day, note}, "3 columns of table t have types that can't give their kinds: note (bytes) has " +
+			"character varying (bytea can), price (int64) has numeric (smallint, integer, bigint can), on (timestamp, the source's column day) has date " +
+			"(timestamptz can); change the kinds in a new version of the definition, or export a view that casts the columns"},
+		"MariaDB, two": {mysql, []row.Column{price, column("note", "note", row.Date)}, "2 columns of table t have types that can't give their kinds: " +
+			"price (int64) has decimal(9,2) (integers, year, bit can), note (date) has varchar(20) (date can); change the kinds in a new version of the " +
+			"definition, or export a view that casts the columns"},
+	} {
+		src, q := open(t, c.dsn), valueQuery(row.String)
+		q.Columns = c.columns
+		if err := src.Check(context.Background(), q); job.CodeOf(err) != "source_schema_changed" || !strings.HasSuffix(err.Error(), ": "+c.want) {
+			t.Errorf("%s:\ngot  %v\nwant %s", name, err, c.want)
+		}
+	}
+}
