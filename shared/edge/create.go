@@ -68,14 +68,16 @@ func readAsk(r request) (pipeline.Ask, error) {
 			Detail: "the content type is " + strconv.Quote(job.Clip(r.header("content-type"))) + "; send the request as application/json"}
 	}
 	key, err := idempotencyKey(r.header("idempotency-key"))
-	if err != nil {
-		return pipeline.Ask{}, err
-	}
+	faults := snapshot.FaultsOf(err)
 	asked, err := snapshot.Decode(r.body)
-	if err != nil {
+	if job.CodeOf(err) == codeTooLarge {
 		return pipeline.Ask{}, err
 	}
-	return pipeline.Ask{Who: r.who, Request: asked, Key: key}, nil
+	faults = append(faults, snapshot.FaultsOf(err)...)
+	if faults.Whole() {
+		return pipeline.Ask{}, faults.Refusal()
+	}
+	return pipeline.Ask{Who: r.who, Request: asked, Key: key, Faults: faults}, nil
 }
 
 // idempotencyKey reads the header as the quoted string of RFC 8941 that the Idempotency-Key draft asks for.

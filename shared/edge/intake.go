@@ -113,7 +113,8 @@ func (i Intake) create(ctx context.Context, principal, deliveryID string, text [
 		return "", err
 	}
 	request, err := snapshot.Decode(asked.Request)
-	if err != nil {
+	faults := snapshot.FaultsOf(err)
+	if faults.Whole() {
 		return "", err
 	}
 	key := asked.IdempotencyKey
@@ -121,6 +122,6 @@ func (i Intake) create(ctx context.Context, principal, deliveryID string, text [
 		// The same delivery again is the same intent.
 		key = principal + "/" + deliveryID
 	}
-	answer, err := i.Creator.Create(ctx, pipeline.Ask{Who: who, Request: request, Key: key})
+	answer, err := i.Creator.Create(ctx, pipeline.Ask{Who: who, Request: request, Key: key, Faults: faults})
 	return answer.Job.ID, err
 }

@@ -6,11 +6,14 @@ import (
 	"sealift/shared/job"
 )
 
+// codeTooLarge is the code of a body that is too large to be looked at.
+const codeTooLarge = "request_too_large"
+
 // status is the one place that turns an error into an HTTP status: by its kind, and by its code where HTTP has a more
 // exact word.
 func status(kind job.Kind, code string) int {
 	switch code {
-	case "request_too_large":
+	case codeTooLarge:
 		return http.StatusRequestEntityTooLarge
 	case "idempotency_key_reused":
 		return http.StatusUnprocessableEntity

@@ -11,6 +11,7 @@ import (
 	"sealift/shared/definition"
 	"sealift/shared/job"
 	"sealift/shared/pipeline"
+	"sealift/shared/snapshot"
 )
 
 // OperateAPI answers the operators' routes.
@@ -103,15 +104,20 @@ func titleOf(r job.DefinitionRecord) string {
 	return says.Title
 }
 
-// faultsOf lists every fault of a refused definition.
+// faultsOf lists every fault of a refused definition, and of a refused request when it has several.
 func faultsOf(err error) []map[string]any {
+	var list []map[string]any
 	var faults definition.Faults
-	if !errors.As(err, &faults) {
-		return nil
+	if errors.As(err, &faults) {
+		for _, fault := range faults {
+			list = append(list, map[string]any{"pointer": fault.Pointer, "detail": fault.Detail})
+		}
 	}
-	list := make([]map[string]any, 0, len(faults))
-	for _, fault := range faults {
-		list = append(list, map[string]any{"pointer": fault.Pointer, "detail": fault.Detail})
+	var asked snapshot.Faults
+	if errors.As(err, &asked) {
+		for _, fault := range asked.Told() {
+			list = append(list, map[string]any{"type": problemType(fault.Code), "pointer": fault.Field, "detail": fault.Detail})
+		}
 	}
 	return list
 }

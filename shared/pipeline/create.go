@@ -29,6 +29,9 @@ type Ask struct {
 	Request snapshot.Request
 	// Key is the Idempotency-Key as given; empty derives one.
 	Key string
+	// Faults are those that are known already, of the key and of the request's shape. An ask that has any is refused with all
+	// that is wrong with it beside.
+	Faults snapshot.Faults
 }
 
 // Answer is the job that an ask led to. Replayed means that it was there already.
@@ -48,19 +51,23 @@ func (c Creator) Validate(ctx context.Context, ask Ask) (snapshot.Snapshot, erro
 
 // Create checks the ask, freezes it and makes the job in one conditional write; it never reads the data. The same
 // tenant, key and request give the same job again, also when an earlier answer was lost or the definition has become another
-// one since. The same key with another request is Invalid with code idempotency_key_reused, and recorded.
+// one since. The same key with another request is Invalid with code idempotency_key_reused, and recorded. A refusal tells
+// everything that is known to be wrong with the ask, as snapshot.Faults.
 func (c Creator) Create(ctx context.Context, ask Ask) (Answer, error) {
 	record, d, err := c.permitted(ctx, ask)
 	if err != nil {
 		return Answer{}, err
 	}
+	if d.RequireKey && ask.Key == "" && !ask.Faults.Cover(keyHeader) {
+		ask.Faults = append(ask.Faults, snapshot.Fault{Code: "idempotency_key_missing", Field: keyHeader,
+			Detail: "definition " + d.Name + ` asks for a header Idempotency-Key with a quoted string, new for every intent, as in Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`})
+	}
 	snap, err := c.freeze(ask, record, d)
+	if err != nil && len(ask.Faults) > 0 {
+		return Answer{}, err // no definition would have granted it
+	}
 	if err != nil {
 		return c.grantedBefore(ctx, ask, err)
-	}
-	if d.RequireKey && ask.Key == "" {
-		return Answer{}, &job.Error{Kind: job.Invalid, Code: "idempotency_key_missing", Field: "Idempotency-Key",
-			Detail: "definition " + d.Name + ` asks for a header Idempotency-Key with a quoted string, new for every intent, as in Idempotency-Key: "8e03978e-40d5-43dd-bc93-6894a57f9324"`}
 	}
 	j := job.Job{
 		ID: c.NewID(), Tenant: ask.Who.Tenant, Applicant: ask.Who.Subject, Definition: d.Name, DefinitionVersion: record.Version,
@@ -89,16 +96,29 @@ func (c Creator) Create(ctx context.Context, ask Ask) (Answer, error) {
 		Detail: "another request with this Idempotency-Key is being created; ask again in a second"}
 }
 
-// permitted is the newest version of the definition that the ask names, if the asker may export from it at all.
+// keyHeader is the header that brings an Idempotency-Key.
+const keyHeader = "Idempotency-Key"
+
+// permitted is the newest version of the definition that the ask names, if the asker may export from it at all. One that
+// isn't for the asker is told like one that isn't there, and so is what else is wrong with the ask.
 func (c Creator) permitted(ctx context.Context, ask Ask) (job.DefinitionRecord, definition.Definition, error) {
-	if ask.Request.Definition == "" {
-		return job.DefinitionRecord{}, definition.Definition{}, unknownDefinition("missing; name a definition that you may export from")
+	is := "missing; name a definition that you may export from"
+	if ask.Request.Definition != "" {
+		record, d, err := readDefinition(ctx, c.Ledger, ask.Request.Definition, 0)
+		switch {
+		case err == nil && policy.MayRequest(ask.Who, d):
+			return record, d, nil
+		case err != nil && job.KindOf(err) != job.NotFound:
+			return record, d, err
+		}
+		is = strconv.Quote(job.Clip(ask.Request.Definition)) + "; there is none of this name that you may export from"
 	}
-	record, d, err := readDefinition(ctx, c.Ledger, ask.Request.Definition, 0)
-	if job.KindOf(err) == job.NotFound || (err == nil && !policy.MayRequest(ask.Who, d)) {
-		err = unknownDefinition(strconv.Quote(job.Clip(ask.Request.Definition)) + "; there is none of this name that you may export from")
+	known := ask.Faults
+	if !known.Cover("/definition") {
+		known = append(known, snapshot.Fault{Code: "definition_unknown", Field: "/definition", Detail: "/definition is " + is})
 	}
-	return record, d, err
+	_, err := snapshot.Case{Request: ask.Request, Earlier: known, Who: ask.Who, Now: c.Ledger.Now()}.Freeze()
+	return job.DefinitionRecord{}, definition.Definition{}, err
 }
 
 // grantedBefore answers an ask that the newest definition refuses. One that was granted under its key, by an earlier version
@@ -126,25 +146,22 @@ func (c Creator) grantedBefore(ctx context.Context, ask Ask, refusal error) (Ans
 }
 
 func (c Creator) freeze(ask Ask, record job.DefinitionRecord, d definition.Definition) (snapshot.Snapshot, error) {
-	snap, err := snapshot.Freeze(ask.Request, d, record.Version, ask.Who, c.Ledger.Now())
-	if err != nil {
+	snap, err := snapshot.Case{
+		Request: ask.Request, Earlier: ask.Faults, Definition: &d, Version: record.Version, Who: ask.Who, Now: c.Ledger.Now(),
+	}.Freeze()
+	faults := snapshot.FaultsOf(err)
+	if faults.Whole() || faults.Within("/columns", "/zone", "/format") {
 		return snapshot.Snapshot{}, err
 	}
 	// What no format can write is refused here and not by the first worker.
-	if err := FileSpec(snap, 0).Validate(); err != nil {
-		detail := err.Error()
-		if known := new(job.Error); errors.As(err, &known) {
+	if unfit := FileSpec(snap, 0).Validate(); unfit != nil {
+		detail := unfit.Error()
+		if known := new(job.Error); errors.As(unfit, &known) {
 			detail = known.Detail
 		}
-		return snapshot.Snapshot{}, &job.Error{Kind: job.Invalid, Code: "format_option", Field: "/format", Detail: "/format: by definition " + d.Name + ", " + detail, Err: err}
+		faults = append(faults, snapshot.Fault{Code: "format_option", Field: "/format", Detail: "/format: by definition " + d.Name + ", " + detail})
 	}
-	return snap, nil
-}
-
-// unknownDefinition refuses what stands for a definition's name. One that isn't for the asker is told like one that isn't
-// there.
-func unknownDefinition(is string) error {
-	return &job.Error{Kind: job.Invalid, Code: "definition_unknown", Field: "/definition", Detail: "/definition is " + is}
+	return snap, faults.Refusal()
 }
 
 // keyDigest is the digest of the key given, or of one derived from who asks for what in the current window.

@@ -32,7 +32,9 @@ func frozenAs(t *testing.T, format snapshot.FormatRequest, keepFormulas bool) (s
 	}
 	d.KeepFormulas = keepFormulas
 	request := snapshot.Request{Definition: "orders", Purpose: "audit", Span: snapshot.Span{From: "2026-04-01T00:00:00Z"}, Format: format}
-	return snapshot.Freeze(request, d, 1, policy.Principal{Tenant: "acme", Subject: "a"}, time.Date(2026, 4, 9, 0, 0, 0, 0, time.UTC))
+	return snapshot.Case{
+		Request: request, Definition: &d, Version: 1, Who: policy.Principal{Tenant: "acme", Subject: "a"}, Now: time.Date(2026, 4, 9, 0, 0, 0, 0, time.UTC),
+	}.Freeze()
 }
 
 func TestWhatIsGrantedCanBeWrittenAndIsNamedForWhatItIs(t *testing.T) {

@@ -47,7 +47,7 @@ func TestASnapshotsRequestAsksForTheSameAgain(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", request, err)
 				}
-				s, err := snapshot.Freeze(asked, d, 3, alice(), at)
+				s, err := frozenUnder(asked, d, 3, alice(), at)
 				if err != nil {
 					t.Fatalf("%s: %v", request, err)
 				}

@@ -14,7 +14,10 @@ import (
 const unknownMax = 10
 
 // knownColumns refuses the names of columns that there aren't, those that columns and filters give together.
-func (f *freezer) knownColumns(*Snapshot) error {
+func (f *freezer) knownColumns(*Snapshot) {
+	if !f.known {
+		return
+	}
 	known := map[string]bool{}
 	for _, name := range f.visible() {
 		known[name] = true
@@ -40,12 +43,12 @@ func (f *freezer) knownColumns(*Snapshot) error {
 		judge(fmt.Sprintf("/filters/%d/column", i), filter.Column)
 	}
 	if unknown == 0 {
-		return nil
+		return
 	}
 	if unknown > unknownMax {
 		told = append(told, fmt.Sprintf("%d more are names", unknown-unknownMax))
 	}
-	return refuse("column_unknown", first, "%s, which definition %s doesn't have; allowed are %s", listed(told), f.definition.Name, quoted(f.visible()))
+	f.refuse("column_unknown", first, "%s, which definition %s doesn't have; allowed are %s", listed(told), f.definition.Name, quoted(f.visible()))
 }
 
 // listed joins what is told with commas, and the last with and.
@@ -57,25 +60,30 @@ func listed(told []string) string {
 	return strings.Join(told[:last], ", ") + " and " + told[last]
 }
 
-func (f *freezer) columns(s *Snapshot) error {
+func (f *freezer) columns(s *Snapshot) {
 	names := f.request.Columns
 	if names == nil {
 		names = f.visible()
 	}
-	if len(names) == 0 {
-		return refuse("columns_empty", "/columns", "/columns is empty; name at least one column, or leave it out for all: %s", quoted(f.visible()))
+	switch {
+	case len(names) > 0:
+	case f.known:
+		f.refuse("columns_empty", "/columns", "/columns is empty; name at least one column, or leave it out for all: %s", quoted(f.visible()))
+	case f.request.Columns != nil:
+		f.refuse("columns_empty", "/columns", "/columns is empty; name at least one column, or leave it out for all")
 	}
 	seen := map[string]bool{}
 	for i, name := range names {
 		if seen[name] {
 			where := fmt.Sprintf("/columns/%d", i)
-			return refuse("column_twice", where, "%s is %q, which is named before", where, name)
+			f.refuse("column_twice", where, "%s is %q, which is named before", where, job.Clip(name))
+			continue
 		}
 		seen[name] = true
-		column, _ := f.column(name)
-		s.Columns = append(s.Columns, Column{Name: name, Kind: column.Kind, Mask: policy.MaskFor(f.who, column)})
+		if column, ok := f.column(name); ok {
+			s.Columns = append(s.Columns, Column{Name: name, Kind: column.Kind, Mask: policy.MaskFor(f.who, column)})
+		}
 	}
-	return nil
 }
 
 func (f *freezer) column(name string) (definition.Column, bool) {

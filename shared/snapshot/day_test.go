@@ -140,7 +140,7 @@ func spanned(t *testing.T, kind, zone, from, to string) (snapshot.Snapshot, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return snapshot.Freeze(asked, d, 1, alice(), now())
+	return frozenUnder(asked, d, 1, alice(), now())
 }
 
 func TestASpanOfADayWithoutMidnightIsThatDay(t *testing.T) {

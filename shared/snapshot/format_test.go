@@ -32,7 +32,7 @@ func freezeAs(t *testing.T, d definition.Definition, format string) (snapshot.Sn
 	if err != nil {
 		t.Fatal(err)
 	}
-	return snapshot.Freeze(asked, d, 3, alice(), now())
+	return frozenUnder(asked, d, 3, alice(), now())
 }
 
 // The texts and digests are what the release before workbooks, Parquet and GB 18030 froze: requests that use none of
@@ -165,7 +165,7 @@ func TestCombinationsThatDoNotExistAreRefusedInWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = snapshot.Freeze(asked, c.definition, 3, alice(), now())
+			_, err = frozenUnder(asked, c.definition, 3, alice(), now())
 			var e *job.Error
 			if !errors.As(err, &e) || e.Kind != job.Invalid || e.Code != c.code || e.Field != c.field {
 				t.Fatalf("error %v, want %s at %s", err, c.code, c.field)
@@ -205,7 +205,7 @@ func TestAFileNameNeverSaysWhatTheFileIsNot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := snapshot.Freeze(asked, everyFormat(t), 3, alice(), now())
+		s, err := frozenUnder(asked, everyFormat(t), 3, alice(), now())
 		if err != nil || s.FileName != c.want {
 			t.Errorf("%s as %s is %q (%v), want %q", c.asked, c.format, s.FileName, err, c.want)
 		}

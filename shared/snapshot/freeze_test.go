@@ -45,8 +45,12 @@ func freeze(t *testing.T, request string, who policy.Principal) (snapshot.Snapsh
 	if err != nil {
 		t.Fatalf("decode %s: %v", request, err)
 	}
-	s, err := snapshot.Freeze(asked, ordersDefinition(t), 3, who, now())
+	s, err := frozenUnder(asked, ordersDefinition(t), 3, who, now())
 	return s, asked, err
+}
+
+func frozenUnder(request snapshot.Request, d definition.Definition, version int64, who policy.Principal, at time.Time) (snapshot.Snapshot, error) {
+	return snapshot.Case{Request: request, Definition: &d, Version: version, Who: who, Now: at}.Freeze()
 }
 
 func alice() policy.Principal { return policy.Principal{Tenant: "acme", Subject: "alice"} }
@@ -133,11 +137,11 @@ func TestTheSameWordsLaterAreTheSameRequestButAnotherSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := snapshot.Freeze(asked, ordersDefinition(t), 3, alice(), now())
+	first, err := frozenUnder(asked, ordersDefinition(t), 3, alice(), now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	later, err := snapshot.Freeze(asked, ordersDefinition(t), 4, alice(), now().Add(26*time.Hour))
+	later, err := frozenUnder(asked, ordersDefinition(t), 4, alice(), now().Add(26*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +161,7 @@ func TestTheCutoffNeverPassesNowAndSettles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := snapshot.Freeze(asked, d, 1, alice(), now())
+	s, err := frozenUnder(asked, d, 1, alice(), now())
 	if err != nil || s.Until != "2026-05-01T11:50:00Z" || s.AsOf != "2026-05-01T11:50:00Z" {
 		t.Errorf("until %s, as of %s, error %v; want ten minutes before noon", s.Until, s.AsOf, err)
 	}
@@ -315,7 +319,7 @@ func TestAColumnThatCanNotBeFilteredIsSaidToBeSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = snapshot.Freeze(asked, d, 1, alice(), now())
+	_, err = frozenUnder(asked, d, 1, alice(), now())
 	if want := `/filters/0/op is "eq"; column id can't be filtered`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
@@ -345,7 +349,7 @@ func TestASpanOfDaysMustBeginAndEndAtMidnight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := snapshot.Freeze(asked, d, 1, alice(), now())
+		s, err := frozenUnder(asked, d, 1, alice(), now())
 		if (err != nil) != (c.code != "") || (err != nil && job.CodeOf(err) != c.code) {
 			t.Errorf("%+v: error %v", c, err)
 		}
@@ -386,7 +390,7 @@ func TestASpanThatTheClocksTurnBackIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := snapshot.Freeze(asked, d, 1, alice(), now()); job.CodeOf(err) != "span_empty" || !strings.Contains(err.Error(), "set back") {
+	if s, err := frozenUnder(asked, d, 1, alice(), now()); job.CodeOf(err) != "span_empty" || !strings.Contains(err.Error(), "set back") {
 		t.Errorf("from %s until %s, error %v", s.Since, s.Until, err)
 	}
 }

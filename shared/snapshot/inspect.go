@@ -13,92 +13,139 @@ import (
 	"sealift/shared/job"
 )
 
-// inspect holds a request's text to the shape of Request before it is decoded, so that every refusal names the exact
-// place. It refuses what readers would understand differently: a field twice, a field in another spelling (encoding/json
-// ignores case), anything after the first value; and values of another type, null included.
-func inspect(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := inspectValue(decoder, "", reflect.TypeFor[Request]()); err != nil {
-		if errors.As(err, new(*json.SyntaxError)) {
-			return malformed("", "the request is not JSON: %s (at byte %d)", err, decoder.InputOffset())
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return malformed("", "the request ends in the middle of its JSON; send the whole object")
-		}
-		return err
+// inspect holds a request's text to the shape of Request before it is decoded, so that every fault names the exact place.
+// It refuses what readers would understand differently: a field twice, a field in another spelling (encoding/json ignores
+// case), anything after the first value; and values of another type, null included. The tree is the request without what is
+// faulty; of a list nothing is left when something in it is, because its entries go by their number.
+func inspect(text []byte) (tree any, shape Faults, err error) {
+	i := &inspector{decoder: json.NewDecoder(bytes.NewReader(text))}
+	i.decoder.UseNumber()
+	tree = i.value("", reflect.TypeFor[Request]())
+	switch {
+	case errors.As(i.err, new(*json.SyntaxError)):
+		return nil, nil, malformed("the request is not JSON: %s (at byte %d)", i.err, i.decoder.InputOffset())
+	case i.err != nil:
+		return nil, nil, malformed("the request ends in the middle of its JSON; send the whole object")
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return malformed("", "there is more after the request's JSON object (at byte %d); send one object", decoder.InputOffset())
+	if _, err := i.decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, malformed("there is more after the request's JSON object (at byte %d); send one object", i.decoder.InputOffset())
 	}
-	return nil
+	if tree == nil {
+		return nil, nil, i.faults.Refusal()
+	}
+	return tree, i.faults, nil
 }
 
-// inspectValue reads the next value, which stands at the JSON pointer where and must fit the type.
-func inspectValue(decoder *json.Decoder, where string, want reflect.Type) error {
+// inspector reads JSON beside the type that it must have and gathers every fault of its shape.
+type inspector struct {
+	decoder *json.Decoder
+	faults  Faults
+	// err ends the reading: the text is not JSON.
+	err error
+}
+
+func (i *inspector) token() json.Token {
+	if i.err != nil {
+		return nil
+	}
+	token, err := i.decoder.Token()
+	i.err = err
+	return token
+}
+
+// value reads the next value, which stands at the JSON pointer where and must fit the type; nil is one that doesn't.
+func (i *inspector) value(where string, want reflect.Type) any {
 	if want == reflect.TypeFor[json.RawMessage]() {
 		// A filter's value: its type depends on the column, which Freeze knows.
-		var any json.RawMessage
-		return decoder.Decode(&any)
+		return i.raw()
 	}
-	token, err := decoder.Token()
-	if err != nil {
-		return err
+	token := i.token()
+	if i.err != nil {
+		return nil
 	}
 	if want.Kind() == reflect.Pointer {
 		want = want.Elem()
 	}
 	found, wanted := tokenType(token), jsonType(want.Kind())
 	if found != wanted {
-		return malformed(where, "%s is a JSON %s; it must be a JSON %s", place(where), found, wanted)
+		i.skip(token)
+		i.faults.add(codeMalformed, where, "%s is a JSON %s; it must be a JSON %s", place(where), found, wanted)
+		return nil
 	}
 	switch found {
 	case "object":
-		return inspectObject(decoder, where, want)
+		return i.object(where, want)
 	case "list":
-		return inspectList(decoder, where, want.Elem())
+		return i.list(where, want.Elem())
 	}
-	return nil
+	return token
 }
 
-func inspectObject(decoder *json.Decoder, where string, want reflect.Type) error {
+func (i *inspector) raw() json.RawMessage {
+	var raw json.RawMessage
+	if i.err == nil {
+		i.err = i.decoder.Decode(&raw)
+	}
+	return raw
+}
+
+// skip reads to the end of the value that the token begins.
+func (i *inspector) skip(token json.Token) {
+	for depth := 0; i.err == nil; token = i.token() {
+		switch delim, _ := token.(json.Delim); delim {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}
+
+func (i *inspector) object(where string, want reflect.Type) any {
 	fields := fieldsOf(want)
-	var names, seen []string
+	tree, seen := map[string]any{}, map[string]bool{}
+	var names []string
 	for _, field := range fields {
 		names = append(names, field.name)
 	}
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return err
+	has := place(where) + " has the fields " + quoted(names)
+	for i.err == nil && i.decoder.More() {
+		name, _ := i.token().(string)
+		if i.err != nil {
+			return nil
 		}
-		name, _ := token.(string)
-		at := slices.Index(names, name)
+		at, pointer := slices.Index(names, name), where+"/"+pointerEscape(job.Clip(name))
+		if at >= 0 && !seen[name] {
+			seen[name] = true
+			if value := i.value(pointer, fields[at].want); value != nil {
+				tree[name] = value
+			}
+			continue
+		}
+		i.raw()
 		if at < 0 {
-			pointer := where + "/" + pointerEscape(job.Clip(name))
-			return malformed(pointer, "%s does not exist; %s has the fields %s", pointer, place(where), quoted(names))
-		}
-		pointer := where + "/" + name
-		if slices.Contains(seen, name) {
-			return malformed(pointer, "%s is given twice; give it once", pointer)
-		}
-		seen = append(seen, name)
-		if err := inspectValue(decoder, pointer, fields[at].want); err != nil {
-			return err
+			i.faults.add(codeMalformed, pointer, "%s does not exist; %s", pointer, has)
+		} else {
+			i.faults.add(codeMalformed, pointer, "%s is given twice; give it once", pointer)
 		}
 	}
-	_, err := decoder.Token()
-	return err
+	i.token()
+	return tree
 }
 
-func inspectList(decoder *json.Decoder, where string, want reflect.Type) error {
-	for i := 0; decoder.More(); i++ {
-		if err := inspectValue(decoder, fmt.Sprintf("%s/%d", where, i), want); err != nil {
-			return err
-		}
+func (i *inspector) list(where string, want reflect.Type) any {
+	list, before := []any{}, len(i.faults)
+	for n := 0; i.err == nil && i.decoder.More(); n++ {
+		list = append(list, i.value(fmt.Sprintf("%s/%d", where, n), want))
 	}
-	_, err := decoder.Token()
-	return err
+	i.token()
+	if len(i.faults) > before {
+		return nil
+	}
+	return list
 }
 
 type namedField struct {
@@ -158,5 +205,5 @@ func place(where string) string {
 
 // pointerEscape renders a name as a segment of a JSON pointer (RFC 6901).
 func pointerEscape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,7 +10,7 @@ import (
 
 const fileNameBytesMax = 200
 
-func (f *freezer) fileName(s *Snapshot) error {
+func (f *freezer) fileName(s *Snapshot) {
 	extension := "." + s.Format.Type
 	switch {
 	case s.Format.Type != "csv" && s.Format.Type != "jsonl":
@@ -21,25 +22,28 @@ func (f *freezer) fileName(s *Snapshot) error {
 	}
 	name := f.request.FileName
 	if name == "" {
+		if s.AsOf == "" {
+			return // the cutoff is at fault
+		}
 		day := strings.ReplaceAll(s.AsOf[:len("2006-01-02")], "-", "")
 		s.FileName = f.definition.Name + "-" + day + extension
-		return nil
+		return
 	}
 	stem := withoutEnding(name)
 	switch {
 	case len(name) > fileNameBytesMax || !utf8.ValidString(name):
-		return refuse("file_name", "/file_name", "/file_name has %d bytes; at most %d of valid UTF-8 are allowed", len(name), fileNameBytesMax)
+		f.refuse("file_name", "/file_name", "/file_name has %d bytes; at most %d of valid UTF-8 are allowed", len(name), fileNameBytesMax)
 	case strings.ContainsFunc(name, notInNames):
-		return refuse("file_name", "/file_name", `/file_name is %q; it can't hold slashes, any of < > : | ? *, control characters or ones that turn the direction of writing`, name)
+		f.refuse("file_name", "/file_name", `/file_name is %q; it can't hold slashes, any of < > : | ? *, control characters or ones that turn the direction of writing`, name)
 	case strings.Trim(name, ". ") == "":
-		return refuse("file_name", "/file_name", "/file_name is %q; it can't be only dots and spaces", name)
+		f.refuse("file_name", "/file_name", "/file_name is %q; it can't be only dots and spaces", name)
 	case strings.Trim(stem, ". ") == "":
-		return refuse("file_name", "/file_name", "/file_name is %q, which is only an ending; give a name before it", name)
+		f.refuse("file_name", "/file_name", "/file_name is %q, which is only an ending; give a name before it", name)
 	case isDevice(stem):
-		return refuse("file_name", "/file_name", "/file_name is %q; Windows keeps what is before its first dot for a device, so give another name, as in %q", name, f.definition.Name+"-"+strings.TrimRight(stem, ". "))
+		f.refuse("file_name", "/file_name", "/file_name is %q; Windows keeps what is before its first dot for a device, so give another name, as in %q", name, cmp.Or(f.definition.Name, "export")+"-"+strings.TrimRight(stem, ". "))
+	default:
+		s.FileName = stem + extension
 	}
-	s.FileName = stem + extension
-	return nil
 }
 
 // notInNames reports characters that some system can't have in a file's name, or by which a name shows as another. Quotes

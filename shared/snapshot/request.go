@@ -56,27 +56,36 @@ type FormatRequest struct {
 }
 
 // Decode reads a request from JSON: at most limits.RequestBytesMax of valid UTF-8, one object, no unknown field, no
-// field twice and every value of its type. Every error is Invalid and names the field.
+// field twice and every value of its type. An error is the Refusal of every fault of its shape. When those name fields,
+// everything else is in the request and may be judged; a fault without a field is of the whole, and there is no request.
 func Decode(text []byte) (Request, error) {
 	if len(text) > limits.RequestBytesMax {
 		return Request{}, &job.Error{Kind: job.Invalid, Code: "request_too_large",
 			Detail: fmt.Sprintf("the request has %d bytes; at most %d are allowed", len(text), limits.RequestBytesMax)}
 	}
 	if !utf8.Valid(text) {
-		return Request{}, malformed("", "the request is not valid UTF-8; send JSON in UTF-8")
+		return Request{}, malformed("the request is not valid UTF-8; send JSON in UTF-8")
 	}
-	if err := inspect(text); err != nil {
+	tree, shape, err := inspect(text)
+	if err != nil {
 		return Request{}, err
+	}
+	if len(shape) > 0 {
+		// What is faulty is not in the tree, which otherwise says what the text does. It was read from JSON and marshals.
+		text, _ = json.Marshal(tree)
 	}
 	var request Request
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&request); err != nil {
-		return Request{}, malformed("", "the request is not a JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return Request{}, malformed("the request is not a JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	return request, nil
+	return request, shape.Refusal()
 }
 
-func malformed(field, format string, args ...any) error {
-	return &job.Error{Kind: job.Invalid, Code: "request_malformed", Field: field, Detail: fmt.Sprintf(format, args...)}
+// codeMalformed is the code of a request that has not the shape of one.
+const codeMalformed = "request_malformed"
+
+func malformed(format string, args ...any) error {
+	return &job.Error{Kind: job.Invalid, Code: codeMalformed, Detail: fmt.Sprintf(format, args...)}
 }

@@ -38,7 +38,8 @@ func TestDecodeRefusesWhatReadersWouldUnderstandDifferently(t *testing.T) {
 		{"an object for a text", `{"span": {"from": {}}}`, "request_malformed", "/span/from", []string{"is a JSON object"}},
 		{"not UTF-8", "{\"purpose\": \"\xff\"}", "request_malformed", "", []string{"not valid UTF-8", "send JSON in UTF-8"}},
 		{"two megabytes", `{"purpose": "` + strings.Repeat("a", 2<<20) + `"}`, "request_too_large", "", []string{"2097167 bytes", "at most 262144"}},
-		{"nested without end", strings.Repeat(`{"span":`, 10_000), "request_malformed", "/span/span", []string{"does not exist"}},
+		{"nested without end", strings.Repeat(`{"span":`, 10_000), "request_malformed", "", []string{"JSON"}},
+		{"a value of another type nested without end", `{"purpose": ` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + `}`, "request_malformed", "/purpose", []string{"is a JSON list"}},
 		{"a value nested without end", `{"filters": [{"value": ` + strings.Repeat("[", 100_000), "request_malformed", "", []string{"JSON"}},
 		{"a name without end", `{"` + strings.Repeat("x", 100_000) + `": 1}`, "request_malformed", "/" + strings.Repeat("x", 100) + "\u2026", []string{"does not exist"}},
 	}
