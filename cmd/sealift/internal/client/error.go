@@ -33,7 +33,7 @@ type Error struct {
 	Field string
 	// State is the export's own state, when that is what stood against the wish.
 	State string
-	// Faults are all that is wrong with a definition.
+	// Faults are all that is wrong with a definition, or with a request when it is more than one thing.
 	Faults []Fault
 	// Advice says what to do, when the detail does not.
 	Advice string
@@ -43,8 +43,10 @@ type Error struct {
 	Err      error
 }
 
-// Fault is one thing that is wrong with a definition, at a JSON pointer.
+// Fault is one thing that is wrong with a definition or a request, at a JSON pointer or in the header of that name.
 type Fault struct {
+	// Type is that of the problem, of a fault of a request.
+	Type    string `json:"type"`
 	Pointer string `json:"pointer"`
 	Detail  string `json:"detail"`
 }
@@ -130,7 +132,12 @@ func problemCode(got answer) string {
 	return code(d)
 }
 
-func code(d document) string { return d.Type[strings.LastIndexByte(d.Type, '/')+1:] }
+func code(d document) string { return lastElement(d.Type) }
+
+// Code is the last element of the fault's type.
+func (f Fault) Code() string { return lastElement(f.Type) }
+
+func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // failure describes a try that did not succeed.
 func (c *Client) failure(k call, got answer, err error) *Error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -193,19 +194,34 @@ func (a *app) roomFor(ctx context.Context, api *client.Client, request []byte, t
 	return nil
 }
 
-// inWords says a refusal of the request in the flags that it was given by.
+// inWords says a refusal of the request in the flags that it was given by, and everything that it tells.
 func (c create) inWords(err error) error {
 	var called *client.Error
-	switch {
-	case !errors.As(err, &called):
-	case called.Code == "idempotency-key-malformed":
-		called.Detail = "--idempotency-key has to be 1 to 255 printable ASCII characters"
-	case called.Code == "idempotency-key-reused":
-		called.Detail = "--idempotency-key " + c.key + " was used in your tenant for another request; give a new one, or repeat that request"
-	case c.request == "":
-		called.Detail = c.words.Explain(ask.Refusal{Code: called.Code, Field: called.Field, Detail: called.Detail})
+	if !errors.As(err, &called) {
+		return err
 	}
+	if len(called.Faults) == 0 {
+		called.Detail = c.said(called.Code, called.Field, called.Detail)
+		return err
+	}
+	lines := make([]string, len(called.Faults))
+	for i, fault := range called.Faults {
+		lines[i] = c.said(fault.Code(), fault.Pointer, fault.Detail)
+	}
+	called.Detail = strings.Join(lines, "\n")
 	return err
+}
+
+func (c create) said(code, field, detail string) string {
+	switch {
+	case code == "idempotency-key-malformed":
+		return "--idempotency-key has to be 1 to 255 printable ASCII characters"
+	case code == "idempotency-key-reused":
+		return "--idempotency-key " + c.key + " was used in your tenant for another request; give a new one, or repeat that request"
+	case c.request == "":
+		return c.words.Explain(ask.Refusal{Code: code, Field: field, Detail: detail})
+	}
+	return detail
 }
 
 // granted is what a dry run answers.
