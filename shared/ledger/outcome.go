@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -112,6 +113,9 @@ func judge(change job.Change, err error) error {
 	}
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
+		if err != nil && job.CodeOf(classify(err, true)) == codeInvalid {
+			return refusedWrite(change, heaviest(change), err)
+		}
 		return err
 	}
 	old := map[int]job.Fields{}
@@ -126,7 +130,7 @@ func judge(change job.Change, err error) error {
 				other = job.Errorf(job.Overload, codeBusy, "write %d of the transaction met %s", index, code)
 			}
 		default:
-			other = job.Errorf(job.Permanent, codeInvalid, "write %d of the transaction met %s: %w", index, code, errors.New(deref(reason.Message)))
+			other = refusedWrite(change, index, fmt.Errorf("write %d of the transaction met %s: %s", index, code, deref(reason.Message)))
 		}
 	}
 	if len(old) == 0 && other == nil {
@@ -178,7 +182,7 @@ func classifyAnswer(api smithy.APIError, err error) error {
 	if api.ErrorFault() == smithy.FaultServer || errors.As(err, &response) && response.HTTPStatusCode() >= 500 {
 		return job.Errorf(job.Unknown, codeUnknown, "the ledger failed while it answered: %w", err)
 	}
-	return job.Errorf(job.Permanent, codeInvalid, "the ledger refuses the request as it stands: %w", err)
+	return job.Errorf(job.Permanent, codeInvalid, "the ledger refuses the request as it stands: %s: %w", remedy, err)
 }
 
 func deref(text *string) string {

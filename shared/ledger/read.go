@@ -34,7 +34,7 @@ func (l *Ledger) Row(ctx context.Context, key job.RowKey, only ...string) (job.F
 		}
 		return err
 	})
-	return fields, err
+	return fields, refusedRead(recordOf(key), err)
 }
 
 // projection names fields by placeholders, because words like state are reserved.
@@ -95,7 +95,7 @@ func (l *Ledger) Due(ctx context.Context, span pipeline.DueSpan) ([]pipeline.Due
 			key, ok := decodeKey(item)
 			due, timed := decodeFields(item)[job.FieldDueAt].(int64)
 			if !ok || !timed {
-				return job.Errorf(job.Permanent, codeInvalid, "an index gave a row without the table's key or its own; deploy template.yaml: %w", job.At(indexDue, nil))
+				return job.Errorf(job.Permanent, codeInvalid, "an index gave a row without the table's key or its own, which template.yaml declares; deploy it again: %w", job.At(indexDue, nil))
 			}
 			rows = append(rows, pipeline.DueRow{Key: key, DueAt: time.UnixMilli(due).UTC()})
 		}
@@ -119,6 +119,7 @@ func (l *Ledger) Recent(ctx context.Context, tenantKey, before string, limit int
 // query is a Query that is being put together.
 type query struct {
 	input  dynamodb.QueryInput
+	hash   string
 	where  string
 	names  map[string]string
 	values map[string]types.AttributeValue
@@ -127,6 +128,7 @@ type query struct {
 func newQuery(table, hashField, hash string) *query {
 	return &query{
 		input:  dynamodb.QueryInput{TableName: aws.String(table)},
+		hash:   hash,
 		where:  "#hash = :hash",
 		names:  map[string]string{"#hash": hashField},
 		values: map[string]types.AttributeValue{":hash": text(hash)},
@@ -168,7 +170,7 @@ func (l *Ledger) query(
 			return err
 		})
 		if err != nil {
-			return err
+			return refusedRead(recordOf(job.RowKey{PK: q.hash}), err)
 		}
 		if err := page(out.Items); err != nil {
 			return err

@@ -80,16 +80,19 @@ func (f Finalizer) gather(ctx context.Context, j job.Job) (whole, error) {
 		return whole{}, err
 	}
 	if len(w.pieces) == 0 || int64(len(w.pieces)) != j.Shards || w.pieces[len(w.pieces)-1].keys.To != nil {
-		return whole{}, job.Errorf(job.Permanent, "shards_incomplete", "%d shards of %d were found, or the last one is not the end of the key space", len(w.pieces), j.Shards)
+		return whole{}, job.Errorf(job.Permanent, "shards_incomplete", "%d shards of %d were found, or the last one is not the end of the key space; %s", len(w.pieces), j.Shards, serviceFault)
 	}
 	if w.rows != j.Rows || w.bytes != j.Bytes {
-		return whole{}, job.Errorf(job.Permanent, "counts_differ", "the shards have %d rows and %d bytes, the export counted %d and %d", w.rows, w.bytes, j.Rows, j.Bytes)
+		return whole{}, job.Errorf(job.Permanent, "counts_differ", "the shards have %d rows and %d bytes, the export counted %d and %d; %s", w.rows, w.bytes, j.Rows, j.Bytes, serviceFault)
 	}
 	if j.RowsMax > 0 && w.rows > j.RowsMax {
 		return whole{}, rowsMaxExceeded("", w.rows, j.RowsMax)
 	}
 	return w, nil
 }
+
+// serviceFault ends the detail of what only a fault of the service, or somebody's hand in the ledger, can lead to.
+const serviceFault = "nothing was published: ask for the export again, and report it with the export's id, as infra/runbooks/failed-job.md says"
 
 func checkPiece(w whole, p piece, u job.Unit, lastKey row.Key) error {
 	number := p.number
@@ -99,15 +102,15 @@ func checkPiece(w whole, p piece, u job.Unit, lastKey row.Key) error {
 	}
 	switch {
 	case u.ID != job.ShardID(number) || u.State != job.UnitDone:
-		return job.Errorf(job.Permanent, "shards_incomplete", "shard %d is missing or not done (found %s, %s)", number, u.ID, u.State)
+		return job.Errorf(job.Permanent, "shards_incomplete", "shard %d is missing or not done (found %s, %s); %s", number, u.ID, u.State, serviceFault)
 	case (number == 1) != (p.keys.From == nil) || !slices.Equal(end, p.keys.From):
-		return job.Errorf(job.Permanent, "shards_not_tiling", "shard %d does not begin where the one before it ends", number)
+		return job.Errorf(job.Permanent, "shards_not_tiling", "shard %d does not begin where the one before it ends; %s", number, serviceFault)
 	case p.rows > 0 && lastKey != nil && slices.Equal(lastKey, p.first):
-		return job.Errorf(job.Permanent, "key_twice", "the last key before shard %d is its first key too", number)
+		return job.Errorf(job.Permanent, "key_twice", "the last key before shard %d is its first key too; %s", number, serviceFault)
 	case len(p.parts) > 0 && sum(p.parts) != p.object.Bytes:
-		return job.Errorf(job.Permanent, "counts_differ", "shard %d stored %d bytes and its parts have %d", number, p.object.Bytes, sum(p.parts))
+		return job.Errorf(job.Permanent, "counts_differ", "shard %d stored %d bytes and its parts have %d; %s", number, p.object.Bytes, sum(p.parts), serviceFault)
 	case p.object.Bytes != u.Progress.Bytes:
-		return job.Errorf(job.Permanent, "counts_differ", "shard %d stored %d bytes and committed %d", number, p.object.Bytes, u.Progress.Bytes)
+		return job.Errorf(job.Permanent, "counts_differ", "shard %d stored %d bytes and committed %d; %s", number, p.object.Bytes, u.Progress.Bytes, serviceFault)
 	}
 	return nil
 }

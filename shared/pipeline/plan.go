@@ -167,16 +167,16 @@ func storable(key row.Key) error {
 // checkTiling refuses a plan that would lose or double keys; a source that gives one has a bug.
 func checkTiling(shards []source.Shard) error {
 	if len(shards) == 0 || len(shards) > limits.ShardsPerJobMax {
-		return job.Errorf(job.Permanent, "plan_malformed", "the source planned %d shards; 1 to %d are allowed", len(shards), limits.ShardsPerJobMax)
+		return job.Errorf(job.Permanent, "plan_malformed", "the source planned %d shards; 1 to %d are allowed; %s", len(shards), limits.ShardsPerJobMax, serviceFault)
 	}
 	var end row.Key
 	for i, shard := range shards {
 		if (i == 0) != (shard.Range.From == nil) || !slices.Equal(end, shard.Range.From) {
-			return job.Errorf(job.Permanent, "plan_malformed", "shard %d does not begin where the one before it ends", i+1)
+			return job.Errorf(job.Permanent, "plan_malformed", "shard %d does not begin where the one before it ends; %s", i+1, serviceFault)
 		}
 		end = shard.Range.To
 		if (i == len(shards)-1) != (end == nil) {
-			return job.Errorf(job.Permanent, "plan_malformed", "shard %d of %d ends where only the last one may", i+1, len(shards))
+			return job.Errorf(job.Permanent, "plan_malformed", "shard %d of %d ends where only the last one may; %s", i+1, len(shards), serviceFault)
 		}
 	}
 	return nil

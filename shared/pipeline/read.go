@@ -146,7 +146,7 @@ func frozen(ctx context.Context, ledger Ledger, j job.Job) (snapshot.Snapshot, d
 	}
 	_, d, err := readDefinition(ctx, ledger, j.Definition, j.DefinitionVersion)
 	if job.KindOf(err) == job.NotFound {
-		err = job.Errorf(job.Permanent, "definition_lost", "definition %s version %d, to which the export is pinned, is gone", j.Definition, j.DefinitionVersion)
+		err = job.Errorf(job.Permanent, "definition_lost", "definition %s version %d, to which the export is pinned, is gone; have it restored from the table's point-in-time recovery, or ask for the export again by the newest version", j.Definition, j.DefinitionVersion)
 	}
 	return snap, d, err
 }

@@ -287,10 +287,10 @@ func adopt(ctx context.Context, store Store, cause error, want Object) (Object, 
 		if e.Kind == job.Unknown {
 			return Object{}, cause
 		}
-		return Object{}, job.Errorf(job.Permanent, e.Code, "the object's upload is gone and there is no object in its place: %w", cause)
+		return Object{}, job.Errorf(job.Permanent, e.Code, "the object's upload is gone and there is no object in its place, as when somebody or a rule of the bucket removes unfinished uploads; end that and ask for the export again: %w", cause)
 	}
 	if have.Bytes != want.Bytes || have.CRC64 != want.CRC64 {
-		return Object{}, job.Errorf(job.Permanent, codeConflict, "under the export's own key there is an object of %d bytes that is not the one to be written (%d bytes)", have.Bytes, want.Bytes)
+		return Object{}, job.Errorf(job.Permanent, codeConflict, "under the export's own key there is an object of %d bytes that is not the one to be written (%d bytes); it is kept, so find out who wrote it, then ask for the export again", have.Bytes, want.Bytes)
 	}
 	return have, nil
 }
