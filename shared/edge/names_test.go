@@ -113,10 +113,10 @@ func touched(t *testing.T, f fault) []error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	note(q.Send(t.Context(), job.Bulk, job.Pointer{Job: noJob, Unit: job.PlanID}, 0))
-	note(q.Send(t.Context(), job.Bulk, job.Pointer{Job: noJob, Unit: job.PlanID}, time.Hour))
-	note(q.Send(t.Context(), job.Bulk, job.Pointer{Job: noJob, Unit: job.CleanID}, 0))
-	note(q.Send(t.Context(), "express", job.Pointer{Job: noJob, Unit: job.ShardID(1)}, 0))
+	note(q.Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: noJob, Unit: job.PlanID}, 0))
+	note(q.Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: noJob, Unit: job.PlanID}, time.Hour))
+	note(q.Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: noJob, Unit: job.CleanID}, 0))
+	note(q.Send(t.Context(), job.Line{Lane: "express"}, job.Pointer{Job: noJob, Unit: job.ShardID(1)}, 0))
 
 	sources := connection.New(secretsmanager.NewFromConfig(settings), connection.Config{
 		Prefix: itsStack + "/connections/", Now: time.Now,

@@ -49,6 +49,18 @@ const (
 	Bulk     Lane = "bulk"
 )
 
+// Line is where a message waits: in its lane, in turn with those of other tenants.
+type Line struct {
+	Lane   Lane
+	Tenant string
+}
+
+// Line is where the job's messages wait.
+func (j Job) Line() Line { return Line{Lane: j.Lane, Tenant: j.Tenant} }
+
+// Line is where the unit's messages wait.
+func (u Unit) Line() Line { return Line{Lane: u.Lane, Tenant: u.Tenant} }
+
 // Job is one business intent as the ledger holds it.
 type Job struct {
 	ID                string

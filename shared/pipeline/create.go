@@ -222,7 +222,7 @@ func (c Creator) point(ctx context.Context, id string, replayed bool) (Answer, e
 	if j.State == job.StateQueued {
 		// The row is the outbox: should the message be lost, the sweeper wakes the job. An error here would only
 		// invite another ask for a job that exists.
-		_ = c.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)
+		_ = c.Queue.Send(ctx, j.Line(), job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)
 	}
 	return Answer{Job: j, Replayed: replayed}, nil
 }

@@ -54,9 +54,10 @@ type DueRow struct {
 	DueAt time.Time
 }
 
-// Queue wakes functions. A send that was answered is delivered at least once, not before the delay is over.
+// Queue wakes functions. A send that was answered is delivered at least once, not before the delay is over; the messages of
+// one tenant, however many, keep none of another's waiting.
 type Queue interface {
-	Send(ctx context.Context, lane job.Lane, pointer job.Pointer, delay time.Duration) error
+	Send(ctx context.Context, line job.Line, pointer job.Pointer, delay time.Duration) error
 }
 
 // Store keeps bytes. Keys are never reused. Every write is checked by the store against the checksum given.

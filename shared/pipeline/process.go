@@ -87,7 +87,7 @@ func (p Processor) finish(ctx context.Context, j job.Job, unit job.Unit, object 
 	if fresh.State != job.StateRunning || !fresh.AllShardsDone() {
 		return nil
 	}
-	return p.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
+	return p.Queue.Send(ctx, j.Line(), job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
 }
 
 // FileSpec says how the snapshot's file is written. A snapshot from a receipt may say anything; what is wrong with it is a

@@ -148,9 +148,9 @@ func (s Sweeper) visitJob(ctx context.Context, j job.Job) (string, error) {
 	}
 	switch {
 	case j.State == job.StateQueued:
-		return classWoken, s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)
+		return classWoken, s.Queue.Send(ctx, j.Line(), job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)
 	case j.AllShardsDone():
-		return classWoken, s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
+		return classWoken, s.Queue.Send(ctx, j.Line(), job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
 	}
 	return "waiting", nil
 }

@@ -107,7 +107,7 @@ func (w Worker) settled(ctx context.Context, j job.Job, unit job.Unit) (bool, er
 // between the commit and the next pointer.
 func (w Worker) passOn(ctx context.Context, j job.Job, unit job.Unit) error {
 	if _, shard := job.ShardNumber(unit.ID); shard && unit.State == job.UnitDone && j.State == job.StateRunning && j.AllShardsDone() {
-		return w.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
+		return w.Queue.Send(ctx, j.Line(), job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)
 	}
 	if unit.ID == job.PlanID && unit.State == job.UnitDone && j.State == job.StateRunning {
 		return wakeShards(ctx, w.Ledger, w.Queue, j)
@@ -123,7 +123,7 @@ func wakeShards(ctx context.Context, ledger Ledger, queue Queue, j job.Job) erro
 		if unit.State != job.UnitPending || unit.PlanGeneration != j.PlanGeneration {
 			return nil
 		}
-		return queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: unit.ID}, 0)
+		return queue.Send(ctx, j.Line(), job.Pointer{Job: j.ID, Unit: unit.ID}, 0)
 	})
 	if err == nil && len(unread) > 0 {
 		err = unread[0].Err
@@ -243,7 +243,7 @@ func (w Worker) wake(ctx context.Context, unit job.Unit, delay time.Duration) er
 	if unit.ID == job.CleanID {
 		return nil
 	}
-	return w.Queue.Send(ctx, unit.Lane, job.Pointer{Job: unit.Job, Unit: unit.ID}, max(delay, 0))
+	return w.Queue.Send(ctx, unit.Line(), job.Pointer{Job: unit.Job, Unit: unit.ID}, max(delay, 0))
 }
 
 // failureOf is what is kept of an error, for askers and operators: its detail and none of its causes.

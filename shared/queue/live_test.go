@@ -77,7 +77,7 @@ func TestPointersArriveOnTheEmbeddedCloud(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if err := q.Send(t.Context(), c.lane, job.Pointer{Job: jobID, Unit: c.unit}, 0); err != nil {
+			if err := q.Send(t.Context(), job.Line{Lane: c.lane}, job.Pointer{Job: jobID, Unit: c.unit}, 0); err != nil {
 				t.Fatal(err)
 			}
 			pointer, ok := received(t, queues, c.from, 5)
@@ -86,14 +86,14 @@ func TestPointersArriveOnTheEmbeddedCloud(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the many shards of one job let another's pass", func(t *testing.T) {
+	t.Run("the mass of one tenant lets another's pass", func(t *testing.T) {
 		t.Parallel()
 		fair(t, queues, schedules, config)
 	})
 	t.Run("a delayed shard is not early", func(t *testing.T) {
 		t.Parallel()
 		sent := time.Now()
-		if err := q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: "s00001"}, 1500*time.Millisecond); err != nil {
+		if err := q.Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: jobID, Unit: "s00001"}, 1500*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := received(t, queues, config.Lanes[job.Bulk], 10); !ok || time.Since(sent) < 1500*time.Millisecond {
@@ -110,7 +110,7 @@ func TestPointersArriveOnTheEmbeddedCloud(t *testing.T) {
 	})
 }
 
-// fair has one job's shards wait before another's only one, and takes messages while none of them is done.
+// fair has the jobs of one tenant wait before another's only one, and takes messages while none of them is done.
 func fair(t *testing.T, queues *sqs.Client, schedules *scheduler.Client, config queue.Config) {
 	lane := made(t, queues, "test-crowded")
 	config.Lanes = map[job.Lane]queue.Address{job.Bulk: lane, job.Realtime: lane}
@@ -120,11 +120,11 @@ func fair(t *testing.T, queues *sqs.Client, schedules *scheduler.Client, config 
 	}
 	small := job.Pointer{Schema: job.Schema, Job: job.NewID([16]byte{9}), Unit: job.ShardID(1)}
 	for number := range 20 {
-		if err := q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.ShardID(number + 1)}, 0); err != nil {
+		if err := q.Send(t.Context(), job.Line{Lane: job.Bulk, Tenant: "loud"}, job.Pointer{Job: job.NewID([16]byte{8, byte(number)}), Unit: job.ShardID(1)}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := q.Send(t.Context(), job.Bulk, small, 0); err != nil {
+	if err := q.Send(t.Context(), job.Line{Lane: job.Bulk, Tenant: "quiet"}, small, 0); err != nil {
 		t.Fatal(err)
 	}
 	first, _ := received(t, queues, lane, 5)
@@ -143,7 +143,7 @@ func longDelay(t *testing.T, queues *sqs.Client, schedules *scheduler.Client, co
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: "s00009"}, time.Hour); err != nil {
+		if err := q.Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: jobID, Unit: "s00009"}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,7 +164,7 @@ func missing(t *testing.T, queues *sqs.Client, schedules *scheduler.Client, conf
 		t.Fatal(err)
 	}
 	for _, delay := range []time.Duration{0, time.Hour} {
-		err := q.Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, delay)
+		err := q.Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: jobID, Unit: job.PlanID}, delay)
 		if job.KindOf(err) != job.Permanent || job.CodeOf(err) != "queue_missing" {
 			t.Errorf("after %s: got %v", delay, err)
 		}

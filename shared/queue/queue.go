@@ -9,6 +9,8 @@ package queue
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -55,28 +57,31 @@ func New(queues *sqs.Client, schedules *scheduler.Client, config Config) (*Queue
 // Send wakes the function that works on the pointer's unit, not before the delay is over: the plan, finalize, and for a shard
 // its lane. Clean-up has no queue: the sweep does it. A repeated send is a duplicate message or, beyond
 // limits.MessageDelayMax, the same schedule.
-func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, delay time.Duration) error {
+func (q *Queue) Send(ctx context.Context, line job.Line, pointer job.Pointer, delay time.Duration) error {
 	body := pointer.Encode()
 	if _, err := job.DecodePointer(body); err != nil {
 		return job.Errorf(job.Permanent, "queue_pointer_invalid", "send: every receiver would refuse the pointer: %w", err)
 	}
-	to, err := q.config.address(lane, pointer.Unit)
+	to, err := q.config.address(line.Lane, pointer.Unit)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	if delay <= limits.MessageDelayMax {
-		return q.send(ctx, to, pointer, max(delay, 0))
+		return q.send(ctx, to, line.Tenant, body, max(delay, 0))
 	}
 	return q.schedule(ctx, to, pointer, body, delay)
 }
 
-// send names the job as the message's group. A queue prefers the groups of which little is under way (Amazon SQS Developer
-// Guide, "Amazon SQS fair queues"), so the thousands of messages of one job keep none of another's waiting.
-func (q *Queue) send(ctx context.Context, to Address, pointer job.Pointer, delay time.Duration) error {
+// send puts the tenant's messages into a group. A queue prefers the groups of which little is under way (Amazon SQS Developer
+// Guide, "Amazon SQS fair queues"), so the thousands of one tenant keep none of another's waiting. A group's name is short and
+// has not every character: it is a digest.
+func (q *Queue) send(ctx context.Context, to Address, tenant string, body []byte, delay time.Duration) error {
+	group := sha256.Sum256([]byte(tenant))
 	_, err := q.sqs.SendMessage(ctx, &sqs.SendMessageInput{
-		QueueUrl: &to.URL, MessageBody: aws.String(string(pointer.Encode())), DelaySeconds: seconds(delay), MessageGroupId: &pointer.Job,
+		QueueUrl: &to.URL, MessageBody: aws.String(string(body)), DelaySeconds: seconds(delay),
+		MessageGroupId: aws.String(hex.EncodeToString(group[:])),
 	}, func(o *sqs.Options) {
 		o.Retryer = q.retryer
 		o.RetryMaxAttempts = 0

@@ -134,11 +134,12 @@ func TestAPointerGoesToTheQueueOfItsUnitAndIsNeverEarly(t *testing.T) {
 			t.Parallel()
 			s := &service{}
 			address := serve(t, s)
-			if err := at(t, address, nil).Send(t.Context(), c.lane, job.Pointer{Job: jobID, Unit: c.unit}, c.delay); err != nil {
+			if err := at(t, address, nil).Send(t.Context(), job.Line{Lane: c.lane, Tenant: "Zürich & Co"}, job.Pointer{Job: jobID, Unit: c.unit}, c.delay); err != nil {
 				t.Fatal(err)
 			}
+			const group = "ec74dba5333adae6d74055df8c014835d7b094df5fe10b36a07d50e13daf5993"
 			body := `{"schema":1,"job":"` + jobID + `","unit":"` + c.unit + `"}`
-			want := []request{{path: "POST /", body: map[string]any{"QueueUrl": address + "/1/" + c.queue, "MessageBody": body, "MessageGroupId": jobID}}}
+			want := []request{{path: "POST /", body: map[string]any{"QueueUrl": address + "/1/" + c.queue, "MessageBody": body, "MessageGroupId": group}}}
 			if c.wait > 0 {
 				want[0].body["DelaySeconds"] = c.wait
 			}
@@ -164,7 +165,7 @@ func TestALongDelayIsAScheduleThatRemovesItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &service{}
-			if err := at(t, serve(t, s), nil).Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: "s00007"}, c.delay); err != nil {
+			if err := at(t, serve(t, s), nil).Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: jobID, Unit: "s00007"}, c.delay); err != nil {
 				t.Fatal(err)
 			}
 			calls := s.calls()
@@ -190,7 +191,7 @@ func TestALongDelayIsAScheduleThatRemovesItself(t *testing.T) {
 func TestAScheduleThatIsThereIsSuccess(t *testing.T) {
 	t.Parallel()
 	s := &service{status: 409, code: "ConflictException"}
-	if err := at(t, serve(t, s), nil).Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, time.Hour); err != nil {
+	if err := at(t, serve(t, s), nil).Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: jobID, Unit: job.PlanID}, time.Hour); err != nil {
 		t.Error(err)
 	}
 }
@@ -218,7 +219,7 @@ func TestWhatCannotBeSentIsRefusedBeforeAnyCall(t *testing.T) {
 					c.Lanes[lane] = queue.Address{URL: address.URL}
 				}
 			})
-			err := q.Send(t.Context(), c.lane, c.pointer, c.delay)
+			err := q.Send(t.Context(), job.Line{Lane: c.lane}, c.pointer, c.delay)
 			if job.KindOf(err) != job.Permanent || job.CodeOf(err) != c.code || len(s.calls()) != 0 {
 				t.Errorf("got %v after %d calls, want %s", err, len(s.calls()), c.code)
 			}
@@ -251,7 +252,7 @@ func TestEveryAnswerHasItsKind(t *testing.T) {
 			t.Run(name+"/"+title, func(t *testing.T) {
 				t.Parallel()
 				s := &service{status: c.status, code: c.code}
-				err := at(t, serve(t, s), nil).Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, delay)
+				err := at(t, serve(t, s), nil).Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: jobID, Unit: job.PlanID}, delay)
 				if job.KindOf(err) != c.kind || job.CodeOf(err) != c.want {
 					t.Errorf("got %v, want %s: %s", err, c.kind, c.want)
 				}
@@ -287,7 +288,7 @@ func TestALostAnswerIsWorthAnotherSend(t *testing.T) {
 	for name, address := range map[string]string{"hung up": server.URL, "broken off": broken.URL, "not there": closed} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := at(t, address, nil).Send(t.Context(), job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, 0)
+			err := at(t, address, nil).Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: jobID, Unit: job.PlanID}, 0)
 			if job.KindOf(err) != job.Transient {
 				t.Errorf("got %v, want transient", err)
 			}
@@ -295,7 +296,7 @@ func TestALostAnswerIsWorthAnotherSend(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err = at(t, closed, nil).Send(ctx, job.Bulk, job.Pointer{Job: jobID, Unit: job.PlanID}, 0)
+	err = at(t, closed, nil).Send(ctx, job.Line{Lane: job.Bulk}, job.Pointer{Job: jobID, Unit: job.PlanID}, 0)
 	if job.KindOf(err) != job.Cancelled {
 		t.Errorf("got %v, want cancelled", err)
 	}

@@ -118,7 +118,7 @@ func TestATakeoverSeesALateRenewal(t *testing.T) {
 		l.play(func() {
 			if renewals > 0 && !taken && !l.now().Before(end().Add(-pace)) {
 				taken = true
-				if err := l.world.Queue.Send(t.Context(), job.Bulk, job.Pointer{Job: l.id, Unit: job.ShardID(1)}, 0); err != nil {
+				if err := l.world.Queue.Send(t.Context(), job.Line{Lane: job.Bulk}, job.Pointer{Job: l.id, Unit: job.ShardID(1)}, 0); err != nil {
 					l.breaks("send a second message: %v", err)
 				}
 			}

@@ -38,7 +38,7 @@ type Message struct {
 }
 
 // Send puts a message under way. Clean-up has no queue.
-func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, delay time.Duration) error {
+func (q *Queue) Send(ctx context.Context, line job.Line, pointer job.Pointer, delay time.Duration) error {
 	call := Call{Port: PortQueue, Method: "Send", Actor: q.actor, Subject: pointer.Unit, Of: pointer.Job}
 	return q.world.write(ctx, call, func() error {
 		decoded, err := job.DecodePointer(pointer.Encode())
@@ -50,7 +50,7 @@ func (q *Queue) Send(ctx context.Context, lane job.Lane, pointer job.Pointer, de
 		}
 		q.sent++
 		q.messages = append(q.messages, Message{
-			Number: q.sent, Lane: lane, Pointer: decoded, Due: q.world.Clock.Now().Add(max(delay, 0)),
+			Number: q.sent, Lane: line.Lane, Pointer: decoded, Due: q.world.Clock.Now().Add(max(delay, 0)),
 		})
 		return nil
 	})

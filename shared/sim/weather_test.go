@@ -197,7 +197,7 @@ func (l *life) forge() {
 	pointer := job.Pointer{Job: l.id, Unit: units[l.random.IntN(len(units))]}
 	l.tally.events[forged]++
 	l.note("stranger", "sends a message for "+pointer.Unit)
-	if err := l.world.Queue.Send(context.Background(), job.Bulk, pointer, 0); err != nil {
+	if err := l.world.Queue.Send(context.Background(), job.Line{Lane: job.Bulk}, pointer, 0); err != nil {
 		l.breaks("forge a message: %v", err)
 	}
 }

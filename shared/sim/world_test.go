@@ -71,7 +71,7 @@ func TestAFaultIsOnEitherSideOfAWrite(t *testing.T) {
 			}
 
 			world = sim.New(sim.Options{Faults: only("Send", test.fault)})
-			err = world.Queue.Send(ctx, job.Bulk, pointer(), 0)
+			err = world.Queue.Send(ctx, job.Line{Lane: job.Bulk}, pointer(), 0)
 			if sent := len(world.Queue.Messages()) == 1; job.KindOf(err) != test.kind || sent != test.happens {
 				t.Errorf("queue: %v, and the message is under way: %v", err, sent)
 			}
@@ -115,7 +115,7 @@ func TestTheHookSeesEveryCallInOrderAndMayMoveTheWorld(t *testing.T) {
 	if _, err := world.Ledger.Row(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	if err := world.Queue.Send(t.Context(), job.Bulk, pointer(), 0); err != nil {
+	if err := world.Queue.Send(t.Context(), job.Line{Lane: job.Bulk}, pointer(), 0); err != nil {
 		t.Fatal(err)
 	}
 	id := strings.TrimPrefix(key.PK, "JOB#")
@@ -150,7 +150,7 @@ func TestMessagesAreDeliveredDuplicatedAndLostByHand(t *testing.T) {
 	world := sim.New(sim.Options{})
 	q := world.Queue
 	for _, delay := range []time.Duration{time.Minute, 0} {
-		if err := q.Send(ctx, job.Realtime, pointer(), delay); err != nil {
+		if err := q.Send(ctx, job.Line{Lane: job.Realtime}, pointer(), delay); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -192,7 +192,7 @@ func TestMessagesAreDeliveredDuplicatedAndLostByHand(t *testing.T) {
 	for name, bad := range map[string]job.Pointer{
 		"forged": {Job: "x", Unit: job.PlanID}, "clean-up": {Job: pointer().Job, Unit: job.CleanID},
 	} {
-		if err := q.Send(ctx, job.Bulk, bad, 0); job.KindOf(err) != job.Permanent {
+		if err := q.Send(ctx, job.Line{Lane: job.Bulk}, bad, 0); job.KindOf(err) != job.Permanent {
 			t.Errorf("a %s pointer: got %v, want Permanent", name, err)
 		}
 	}

@@ -47,7 +47,7 @@ func workerMutants() []mutant {
 		}`),
 		one("a function's end is not foreseen", hold, `func() { cancel(errHandOver) }`, `func() {}`).
 			because("a worker that is ended with its function is like one that crashes: it costs a crash of the budget and a lease's time"),
-		one("the last shard doesn't wake finalize", process, `	return p.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)`, `	return nil`),
+		one("the last shard doesn't wake finalize", process, `	return p.Queue.Send(ctx, j.Line(), job.Pointer{Job: j.ID, Unit: job.FinalizeID}, 0)`, `	return nil`),
 		one("a plan doesn't wake its shards", plan, `return wakeShards(context.WithoutCancel(ctx), p.Ledger, p.Queue, j)`, `return nil`),
 		one("a worker reads on after a cancel", ahead, `		if err := a.shard.alive(ctx, a.shard.job.ID); err != nil {
 			return err
@@ -124,7 +124,7 @@ func sweepMutants() []mutant {
 		one("uploads are never orphans", orphan, `return class, s.Store.AbortUpload(ctx, upload.Key, upload.ID)`, `return class, nil`),
 		one("objects are never orphans", orphan, `return class, s.Store.Delete(ctx, object.Key, object.ETag)`, `return class, nil`),
 		one("the sweeper doesn't wake units", sweep, `return classWoken, s.wake(ctx, unit, 0)`, `return classWoken, nil`),
-		one("the sweeper doesn't wake jobs", sweep, `		return classWoken, s.Queue.Send(ctx, j.Lane, job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)`, `		return classWoken, nil`).
+		one("the sweeper doesn't wake jobs", sweep, `		return classWoken, s.Queue.Send(ctx, j.Line(), job.Pointer{Job: j.ID, Unit: job.PlanID}, 0)`, `		return classWoken, nil`).
 			because("the plan's own row is due as well and wakes it"),
 		one("the sweeper doesn't expire", sweep, `		return "expired", s.Ledger.Apply(ctx, change)`, `		_ = change
 		return "expired", nil`),
