@@ -29,9 +29,19 @@ func proveStrangers(t *testing.T, s *shared) {
 				t.Errorf("%s, %s %s: %d %s for an export of others, %d %s for none", who, ways[0], ways[1], real.status, real.body, none.status, none.body)
 			}
 		}
-		list := stranger.do(t, http.MethodGet, "/v1/exports?limit=100", nil).want(t, http.StatusOK)
-		if strings.Contains(string(list.body), id) {
-			t.Errorf("%s: the list shows an export of others", who)
+		for _, narrowed := range []string{"", "&state=completed", "&state=queued&state=running,completed"} {
+			list := stranger.do(t, http.MethodGet, "/v1/exports?limit=100"+narrowed, nil).want(t, http.StatusOK)
+			if strings.Contains(string(list.body), id) {
+				t.Errorf("%s: the list shows an export of others", who)
+			}
+		}
+	}
+	for narrowed, shown := range map[string]bool{
+		"state=completed": true, "state=failed,completed": true, "state=failed&state=completed": true, "state=failed,cancelled": false, "definition=none": false,
+	} {
+		list := ana.do(t, http.MethodGet, "/v1/exports?limit=100&"+narrowed, nil).want(t, http.StatusOK)
+		if strings.Contains(string(list.body), id) != shown {
+			t.Errorf("the list of %s shows the export: %v, want %v", narrowed, !shown, shown)
 		}
 	}
 	if state := s.user(t, tenant, "boss", "sealift:tenant-exports").show(t, id).State; state != "completed" {

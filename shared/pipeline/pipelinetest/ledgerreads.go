@@ -70,6 +70,7 @@ func rowsBeyondPage(s *story) {
 		last = next
 	}
 	pk := job.DefinitionKey(name, 1).PK
+	diff(s.t, "the key of a row", s.rows(pk, "V#", "V#~", "", 1)[0][job.FieldSK], job.Value(job.DefinitionKey(name, 1).SK))
 	for _, limit := range []int{versions, versions - 1, 1000} {
 		rows := s.rows(pk, "V#", "V#~", "", limit)
 		diff(s.t, "rows", len(rows), min(limit, versions))
@@ -237,6 +238,11 @@ func recentInOrder(s *story) {
 				s.t.Fatal(err)
 			}
 			have = append(have, j.ID)
+			// Where a row is names the job also when nothing else of the row can be read.
+			pk, _ := row[job.FieldPK].(string)
+			sk, _ := row[job.FieldSK].(string)
+			id, _, _ := job.ParseRowKey(job.RowKey{PK: pk, SK: sk})
+			diff(s.t, "the job that a row's key names", id, j.ID)
 			before, _ = row[job.FieldCreated].(string)
 		}
 		if len(page) < 3 {
