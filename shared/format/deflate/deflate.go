@@ -33,6 +33,17 @@ func (b *Block) Row() []uint32 {
 // DropRow forgets what the last Row made room for.
 func (b *Block) DropRow() { b.Values = b.Values[:len(b.Values)-b.Width] }
 
+// cut is the text of the block from from to to, with the values that begin there.
+func (b *Block) cut(from, to int) Block {
+	first, _ := slices.BinarySearch(b.Values, uint32(from))
+	last, _ := slices.BinarySearch(b.Values, uint32(to))
+	piece := Block{Text: b.Text[from:to], Values: slices.Clone(b.Values[first:last]), Width: b.Width}
+	for i := range piece.Values {
+		piece.Values[i] -= uint32(from)
+	}
+	return piece
+}
+
 // Reset empties the block and keeps its memory.
 func (b *Block) Reset() { b.Text, b.Values = b.Text[:0], b.Values[:0] }
 
@@ -42,9 +53,11 @@ func (b *Block) Reset() { b.Text, b.Values = b.Text[:0], b.Values[:0] }
 type Packer struct {
 	general *flate.Writer
 	sink    sink
-	// rows is nil where the library compresses rows better, which tried tells to be known.
-	rows  *rows
-	tried bool
+	// rows is nil until rows have come. own tells that it compresses them, and due that the next are tried again.
+	rows     *rows
+	own, due bool
+	// share is how much, in 1024ths, the block took that was tried last.
+	share int
 }
 
 // sink lets the library append to the caller's buffer.
@@ -72,47 +85,74 @@ func (p *Packer) Pack(dst []byte, block Block) ([]byte, error) {
 		return dst, nil
 	}
 	if len(block.Values) == 0 {
-		if p.rows != nil {
+		if p.own {
 			// The library would refer to text of its own that rows may have come behind.
 			p.general.Reset(&p.sink)
 		}
 		return p.pack(dst, block.Text)
 	}
-	if !p.tried {
+	tried := p.rows == nil || p.due
+	if tried {
 		if err := p.try(block); err != nil {
 			return nil, err
 		}
 	}
-	if p.rows == nil {
-		return p.pack(dst, block.Text)
+	from := len(dst)
+	if p.own {
+		dst = p.rows.pack(dst, block)
+	} else {
+		var err error
+		if dst, err = p.pack(dst, block.Text); err != nil {
+			return nil, err
+		}
 	}
-	return p.rows.pack(dst, block), nil
+	if size := len(block.Text); size > 2*trialBytes {
+		p.judge((len(dst)-from)*shareWhole/size, tried)
+	}
+	return dst, nil
 }
 
 const (
-	// trialBytes is how much of a stream's first block of rows is compressed in both ways to see which is better.
-	trialBytes = 64 << 10
+	// trialBytes is how much of a block is compressed in both ways, at its beginning and at its end, to see which is better.
+	trialBytes = 32 << 10
 	// trialShift says how much larger rows may be than what the library makes of them: a 32nd. They take less time.
 	trialShift = 5
+
+	shareWhole = 1024
+	// shareSlack is by how much the share of a block may differ beside a quarter of it before rows count as others.
+	shareSlack = 16
 )
 
-// try chooses how this stream's rows are compressed, by its first.
+// judge sees by what a block took whether the rows have become others than those that were tried: a column that was empty
+// is filled from here on, or texts have become long. The next block is then tried too. A small block is no measure.
+func (p *Packer) judge(share int, tried bool) {
+	if tried {
+		p.share = share
+	}
+	p.due = max(share-p.share, p.share-share) > p.share/4+shareSlack
+}
+
+// try chooses how rows are compressed from here on, by the ends of a block.
 func (p *Packer) try(block Block) error {
-	head := block
-	if len(head.Text) > trialBytes {
-		begun, _ := slices.BinarySearch(block.Values, trialBytes)
-		head.Text, head.Values = block.Text[:trialBytes], block.Values[:begun]
+	if p.rows == nil {
+		p.rows = newRows()
 	}
-	text, err := p.pack(nil, head.Text)
-	if err != nil {
-		return err
+	ends := []Block{block}
+	if size := len(block.Text); size > 2*trialBytes {
+		ends = []Block{block.cut(0, trialBytes), block.cut(size-trialBytes, size)}
 	}
-	// What was tried is no part of the stream.
-	p.general.Reset(&p.sink)
-	p.tried, p.rows = true, newRows()
-	if own := p.rows.pack(nil, head); len(own) > len(text)+len(text)>>trialShift {
-		p.rows = nil
+	own, general := 0, 0
+	for _, end := range ends {
+		text, err := p.pack(nil, end.Text)
+		if err != nil {
+			return err
+		}
+		// What was tried is no part of the stream.
+		p.general.Reset(&p.sink)
+		general += len(text)
+		own += len(p.rows.pack(nil, end))
 	}
+	p.own = own <= general+general>>trialShift
 	return nil
 }
 
