@@ -33,7 +33,7 @@ const (
 	// WorkerBytes is the memory that template.yaml gives to process-shard. WorkerBytesOther is what it takes beside large rows;
 	// RowHolds is how often it may hold a row of the largest size at once, what the collector hasn't taken yet included: in two
 	// batches that have grown, the source's answer, the block or page, its packed form and the parts. No export of such rows from
-	// any source in any format had more than 411 MiB in all, which is less than 13 times.
+	// any source in any format had more than 449 MiB in all, which is less than 13 times.
 	WorkerBytes      = 512 * MiB
 	WorkerBytesOther = 64 * MiB
 	RowHolds         = 13
