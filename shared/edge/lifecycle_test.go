@@ -121,7 +121,7 @@ func TestARevokedExportIsToldFromOneWhoseTimeIsOver(t *testing.T) {
 		}
 	}
 	receipt := object(t, h.ask(ana(), "GET", "/v1/exports/"+revoked+"/receipt").Body)
-	if receipt["type"] != "/problems/export-revoked" || !strings.Contains(receipt["detail"].(string), "was revoked at "+at[:19]+"Z and its file is deleted") {
+	if receipt["type"] != "/problems/export-revoked" || !strings.Contains(receipt["detail"].(string), "was revoked at "+at[:19]+"Z and its file is no longer available") {
 		t.Errorf("the receipt: %v", receipt)
 	}
 	if gone := object(t, h.ask(ana(), "GET", "/v1/exports/"+expired+"/receipt").Body); gone["type"] != "/problems/export-expired" {

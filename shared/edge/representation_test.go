@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,13 @@ func TestADefinitionIsAppliedOncePerContent(t *testing.T) {
 	first := h.must(http.StatusOK, h.ask(operator(), "GET", "/v1/definitions/orders?version=1"))
 	if first["definition"].(map[string]any)["purposes"] != nil {
 		t.Error("version 1 has changed")
+	}
+	if mine := h.must(http.StatusOK, h.ask(ana(), "GET", "/v1/definitions/orders?version=2")); text(mine["version"]) != "2" {
+		t.Errorf("who may ask for exports sees version %v of the newest, 2", mine["version"])
+	}
+	old := h.must(http.StatusNotFound, h.ask(ana(), "GET", "/v1/definitions/orders?version=1"))
+	if old["type"] != "/problems/definition-not-found" || !strings.HasPrefix(old["detail"].(string), `version 1 of definition "orders" is for operators, if there is one; the newest is 2`) {
+		t.Errorf("an older version is answered with %v", old)
 	}
 	listed := h.must(http.StatusOK, h.ask(operator(), "GET", "/v1/definitions"))
 	if definitions := listed["definitions"].([]any); len(definitions) != 1 {

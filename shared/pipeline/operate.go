@@ -94,18 +94,21 @@ func (o Operator) head(ctx context.Context, name string) (job.DefinitionRecord, 
 // Show reads one version of a definition; 0 is the newest. An operator gets it whole; whoever may ask for its exports gets
 // the newest as far as it concerns them; for everybody else it does not exist.
 func (o Operator) Show(ctx context.Context, who policy.Principal, name string, version int64) (job.DefinitionRecord, error) {
-	operates := policy.MayOperate(who)
-	if !operates {
-		version = 0
-	}
-	record, d, err := readDefinition(ctx, o.Ledger, name, version)
-	if err != nil || operates {
+	if policy.MayOperate(who) {
+		record, _, err := readDefinition(ctx, o.Ledger, name, version)
 		return record, err
 	}
-	if !policy.MayRequest(who, d) {
+	newest, d, err := readDefinition(ctx, o.Ledger, name, 0)
+	switch {
+	case err != nil:
+		return job.DefinitionRecord{}, err
+	case !policy.MayRequest(who, d):
 		return job.DefinitionRecord{}, errNoDefinition(name)
+	case version != 0 && version != newest.Version:
+		return job.DefinitionRecord{}, job.Errorf(job.NotFound, "definition_not_found", "version %d of definition %q is for operators, if there is one; "+
+			"the newest is %d: leave the version out", version, name, newest.Version)
 	}
-	return viewed(who, record, d), nil
+	return viewed(who, newest, d), nil
 }
 
 // ListedDefinition is one entry of a listing: a definition, or one that can't be read.

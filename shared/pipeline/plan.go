@@ -103,7 +103,7 @@ func sameSource(ctx context.Context, from source.Source, query row.Query, planne
 		return err
 	}
 	if planned != "" && !source.Same(planned, identity) {
-		return source.Replaced()
+		return source.Replaced(query.Table)
 	}
 	return nil
 }

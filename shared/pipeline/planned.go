@@ -50,7 +50,7 @@ func prove(ctx context.Context, from source.Source, query row.Query, planned str
 		return err
 	}
 	err := sameSource(ctx, from, query, planned)
-	replaced := source.Replaced()
+	replaced := source.Replaced(query.Table)
 	if job.CodeOf(err) == replaced.Code {
 		// Between the plan and now the connection may have been given another address.
 		replaced.Detail = "the connection's secret names another database, or " + replaced.Detail

@@ -91,7 +91,7 @@ func TestAWorkerReadsTheDatabaseOfThePlan(t *testing.T) {
 			from := c.open(func(identity string, broken error) database {
 				return database{identity: identity, broken: broken, told: &told}
 			})
-			got, err := openPlanned(t.Context(), opens{from}, "shop", row.Query{}, "new")
+			got, err := openPlanned(t.Context(), opens{from}, "shop", row.Query{Table: "shop.orders"}, "new")
 			if diff := cmp.Diff(c.told, told); diff != "" {
 				t.Error(diff)
 			}
@@ -114,9 +114,9 @@ func TestAWorkerReadsTheDatabaseOfThePlan(t *testing.T) {
 func TestAnotherDatabaseIsToldAsAChangedAddressToo(t *testing.T) {
 	t.Parallel()
 	var told []string
-	_, err := openPlanned(t.Context(), opens{database{identity: "old", told: &told}}, "shop", row.Query{}, "new")
+	_, err := openPlanned(t.Context(), opens{database{identity: "old", told: &told}}, "shop", row.Query{Table: "shop.orders"}, "new")
 	var shown *job.Error
-	const want = "the connection's secret names another database, or the source's table, or a column of it, was replaced, emptied, written anew or changed " +
+	const want = "the connection's secret names another database, or table shop.orders, or a column of it, was replaced, emptied, written anew or changed " +
 		"its type while the export was running; ask for the export again when the change is done"
 	if !errors.As(err, &shown) || shown.Detail != want {
 		t.Errorf("got %v\nwant %s", err, want)

@@ -171,9 +171,9 @@ func deliverable(j job.Job) error {
 		return nil
 	case job.StateExpired:
 		if at := j.Revoked(); !at.IsZero() {
-			return job.Errorf(job.NotFound, "export_revoked", "the export was revoked at %s and its file is deleted; its events say by whom and why", at.UTC().Format(time.RFC3339))
+			return job.Errorf(job.NotFound, "export_revoked", "the export was revoked at %s and its file is no longer available; its events say by whom and why", at.UTC().Format(time.RFC3339))
 		}
-		return &job.Error{Kind: job.NotFound, Code: "export_expired", Detail: "the export's file has expired and is deleted; ask for the export again"}
+		return &job.Error{Kind: job.NotFound, Code: "export_expired", Detail: "the export's file has expired and is no longer available; ask for the export again"}
 	case job.StateFailed, job.StateCancelled:
 		return job.Errorf(job.Fenced, "export_without_file", "the export is %s and has no file", j.State)
 	case job.StateQueued, job.StateRunning, job.StatePublishing:

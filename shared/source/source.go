@@ -50,8 +50,8 @@ type Lasting interface {
 
 // Replaced is the error of a source that isn't the very thing any more that a job was planned for: Permanent, because a job
 // never mixes two sources.
-func Replaced() *job.Error {
-	return &job.Error{Kind: job.Permanent, Code: "source_replaced", Detail: "the source's table, or a column of it, was replaced, emptied, " +
+func Replaced(table string) *job.Error {
+	return &job.Error{Kind: job.Permanent, Code: "source_replaced", Detail: "table " + table + ", or a column of it, was replaced, emptied, " +
 		"written anew or changed its type while the export was running; ask for the export again when the change is done"}
 }
 

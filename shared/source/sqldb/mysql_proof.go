@@ -69,7 +69,7 @@ func (s *mysqlSource) prove(ctx context.Context, q *row.Query) error {
 		return err
 	}
 	if !source.Same(s.proof.identity, now) {
-		return source.Replaced()
+		return source.Replaced(q.Table)
 	}
 	s.proof.seen = seen
 	return nil

@@ -219,7 +219,7 @@ func (p *portalRun) prove(tag string) error {
 	}
 	p.phase = closing
 	if !bytes.Equal(p.said, oneValue(p.proof.answer)) {
-		p.fail(source.Replaced())
+		p.fail(source.Replaced(p.proof.table))
 	}
 	return nil
 }

@@ -214,9 +214,6 @@ comparisons that --filter may use, how values are masked for you, formats and li
 			if err != nil {
 				return unlisted(inFlags(err, map[string]string{"version": "--version"}))
 			}
-			if version > 0 && d.Version != version {
-				return &ending{exitNotFound, "not-found", fmt.Errorf("version %d of definition %s is for operators; the newest is %d: leave --version out", version, d.Name, d.Version)}
-			}
 			if a.json {
 				return a.out.json(compact(body))
 			}
