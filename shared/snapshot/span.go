@@ -128,7 +128,7 @@ func (f *freezer) wholeDays() bool {
 func (f *freezer) instant(field, text string) moment {
 	canonical, err := parseInstant(text)
 	if err != nil {
-		f.refuse("time_malformed", field, "%s is %q; use RFC 3339 with an offset, as in \"2026-01-31T00:00:00Z\" or \"2026-01-31T00:00:00+08:00\"", field, job.Clip(text))
+		f.refuse("time_malformed", field, "%s is %q; use RFC 3339 with an offset and at most nine decimals, as in \"2026-01-31T00:00:00Z\" or \"2026-01-31T00:00:00+08:00\"", field, job.Clip(text))
 		return moment{}
 	}
 	instant, err := time.Parse(time.RFC3339, canonical)

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -61,7 +62,7 @@ func canonicalValue(kind row.Kind, raw json.RawMessage) (string, error) {
 		return instant, nil
 	case row.DateTime:
 		wall, err := time.Parse("2006-01-02T15:04:05", text)
-		if err != nil || !quoted {
+		if err != nil || !quoted || tooFine(text) {
 			return "", fmt.Errorf("is %s; the column holds times without zone, so send \"YYYY-MM-DDTHH:MM:SS\"", text)
 		}
 		return wall.Format("2006-01-02T15:04:05.999999999"), nil
@@ -136,11 +137,21 @@ func canonicalDecimal(text string) (string, error) {
 	return plain, nil
 }
 
+// tooFine reports whether a time has more than nine decimals of a second. Go passes over those behind the ninth.
+func tooFine(text string) bool {
+	const nanoDigits = 9
+	_, decimals, _ := strings.Cut(strings.ReplaceAll(text, ",", "."), ".")
+	return len(decimals)-len(strings.TrimLeft(decimals, "0123456789")) > nanoDigits
+}
+
 // parseInstant reads RFC 3339 and renders it in UTC with what precision it has, trailing zeros cut.
 func parseInstant(text string) (string, error) {
 	instant, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return "", err
+	}
+	if tooFine(text) {
+		return "", errors.New("decimals behind the ninth")
 	}
 	if year := instant.UTC().Year(); year < 1 || year > 9999 {
 		return "", fmt.Errorf("year %d", year)
