@@ -20,6 +20,7 @@ import (
 	"sealift/localstack/fault"
 	"sealift/localstack/gateway"
 	"sealift/localstack/issuer"
+	"sealift/localstack/kms"
 	"sealift/localstack/lambda"
 	"sealift/localstack/mapping"
 	"sealift/localstack/role"
@@ -38,6 +39,7 @@ type engines struct {
 	schedules *scheduler.Engine
 	events    *events.Engine
 	secrets   *secrets.Engine
+	keys      *kms.Engine
 	storage   *storage.Engine
 	host      *lambda.Host
 	pollers   *mapping.Pollers
@@ -106,7 +108,7 @@ func (c *Cloud) openEngines() (*engines, error) {
 		Place: role.Place{Region: c.stack.Region, AccountID: c.stack.AccountID}, Policies: policies, Faults: e.faults, Issuer: tokens,
 		Engines: map[role.Service]http.Handler{
 			role.DynamoDB: e.tables, role.SQS: e.queues, role.S3: e.storage, role.Scheduler: e.schedules, role.Events: e.events,
-			role.Secrets: e.secrets, role.Lambda: e.host.Handler(),
+			role.Secrets: e.secrets, role.KMS: e.keys, role.Lambda: e.host.Handler(),
 		},
 		Functions: func() any { return e.host.Stats() }, Ready: c.ready.Load, NewID: c.cfg.NewID, Logger: c.cfg.Logger,
 	})
@@ -138,6 +140,10 @@ func (e *engines) openStores(c *Cloud, policies *role.Policies) error {
 		return err
 	}
 	e.secrets, err = secrets.Open(filepath.Join(dir, "secrets"), common)
+	if err != nil {
+		return err
+	}
+	e.keys, err = kms.Open(filepath.Join(dir, "kms"), common)
 	if err != nil {
 		return err
 	}
@@ -205,6 +211,9 @@ func (e *engines) close() error {
 	}
 	if e.secrets != nil {
 		faults = append(faults, e.secrets.Close())
+	}
+	if e.keys != nil {
+		faults = append(faults, e.keys.Close())
 	}
 	if e.storage != nil {
 		faults = append(faults, e.storage.Close())

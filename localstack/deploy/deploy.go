@@ -1,4 +1,4 @@
-// Package deploy makes what a template names: tables, queues, buckets, secrets,
+// Package deploy makes what a template names: tables, queues, buckets, secrets, keys,
 // schedule groups, schedules and event rules, through the public AWS APIs. It owns
 // no state and can be repeated: what is there and fits stays, what is there and
 // does not fit is an error that says so. Start reading at Deployer.Apply. It works
@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
@@ -35,6 +36,7 @@ type Deployer struct {
 	schedules *scheduler.Client
 	events    *eventbridge.Client
 	secrets   *secretsmanager.Client
+	keys      *kms.Client
 	region    string
 }
 
@@ -43,7 +45,7 @@ func New(cfg aws.Config) *Deployer {
 	return &Deployer{
 		tables: dynamodb.NewFromConfig(cfg), queues: sqs.NewFromConfig(cfg), schedules: scheduler.NewFromConfig(cfg),
 		buckets: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }),
-		events:  eventbridge.NewFromConfig(cfg), secrets: secretsmanager.NewFromConfig(cfg), region: cfg.Region,
+		events:  eventbridge.NewFromConfig(cfg), secrets: secretsmanager.NewFromConfig(cfg), keys: kms.NewFromConfig(cfg), region: cfg.Region,
 	}
 }
 
@@ -68,6 +70,9 @@ func (d *Deployer) Apply(ctx context.Context, stack *template.Stack) error {
 		if exists := (*smtypes.ResourceExistsException)(nil); err != nil && !errors.As(err, &exists) {
 			return fmt.Errorf("secret %s: %w", s.Name, err)
 		}
+	}
+	if err := d.allKeys(ctx, stack); err != nil {
+		return err
 	}
 	return d.timing(ctx, stack)
 }

@@ -36,7 +36,7 @@ func start(t *testing.T) string {
 		t.Fatal(err)
 	}
 	engines := map[role.Service]http.Handler{}
-	for _, s := range []role.Service{role.DynamoDB, role.SQS, role.S3, role.Scheduler, role.Events, role.Secrets, role.Lambda} {
+	for _, s := range []role.Service{role.DynamoDB, role.SQS, role.S3, role.Scheduler, role.Events, role.Secrets, role.KMS, role.Lambda} {
 		engines[s] = named(s)
 	}
 	id := func() string { return "request-1" }
@@ -85,6 +85,7 @@ func TestEachRequestReachesItsService(t *testing.T) {
 		{"DynamoDB by target", "POST", "/", map[string]string{"X-Amz-Target": "DynamoDB_20120810.GetItem"}, "dynamodb"},
 		{"SQS by target", "POST", "/000000000000/plan", map[string]string{"X-Amz-Target": "AmazonSQS.SendMessage"}, "sqs"},
 		{"Secrets Manager by target", "POST", "/", map[string]string{"X-Amz-Target": "secretsmanager.GetSecretValue"}, "secretsmanager"},
+		{"KMS by target", "POST", "/", map[string]string{"X-Amz-Target": "TrentService.Sign"}, "kms"},
 		{"EventBridge by target", "POST", "/", map[string]string{"X-Amz-Target": "AWSEvents.PutEvents"}, "events"},
 		{"Scheduler by scope", "POST", "/schedules/x", map[string]string{"Authorization": signed("scheduler")}, "scheduler"},
 		{"Lambda by path", "GET", "/2015-03-31/functions", nil, "lambda"},

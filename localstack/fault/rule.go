@@ -95,9 +95,9 @@ func (r *Rule) check() error {
 	if r.Match.Nth < 0 || r.Times < 0 {
 		return errors.New(`"nth" and "times" are counts from 0`)
 	}
-	services := []role.Service{"", role.DynamoDB, role.SQS, role.S3, role.Scheduler, role.Events, role.Secrets, role.Lambda}
+	services := []role.Service{"", role.DynamoDB, role.SQS, role.S3, role.Scheduler, role.Events, role.Secrets, role.KMS, role.Lambda}
 	if !slices.Contains(services, role.Service(r.Match.Service)) {
-		return fmt.Errorf("service %q is none of dynamodb, sqs, s3, scheduler, events, secretsmanager, lambda", r.Match.Service)
+		return fmt.Errorf("service %q is none of dynamodb, sqs, s3, scheduler, events, secretsmanager, kms, lambda", r.Match.Service)
 	}
 	return nil
 }

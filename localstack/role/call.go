@@ -21,6 +21,7 @@ const (
 	Scheduler Service = "scheduler"
 	Events    Service = "events"
 	Secrets   Service = "secretsmanager"
+	KMS       Service = "kms"
 	Lambda    Service = "lambda"
 )
 
@@ -77,10 +78,12 @@ func Describe(r *http.Request, place Place) (Call, error) {
 		call.Service, call.Operation = SQS, operation
 	case hasTarget && target == "secretsmanager":
 		call.Service, call.Operation = Secrets, operation
+	case hasTarget && target == "TrentService":
+		call.Service, call.Operation = KMS, operation
 	case hasTarget && target == "AWSEvents":
 		call.Service, call.Operation = Events, operation
 	case hasTarget:
-		return call, fmt.Errorf("%w: the embedded cloud has no %q; it has DynamoDB, SQS, S3, Scheduler, EventBridge, Secrets Manager and Lambda", ErrUnknown, target)
+		return call, fmt.Errorf("%w: the embedded cloud has no %q; it has DynamoDB, SQS, S3, Scheduler, EventBridge, Secrets Manager, KMS and Lambda", ErrUnknown, target)
 	case scoped == string(Lambda) || strings.HasPrefix(r.URL.Path, "/2015-03-31/functions"):
 		call.describeLambda(r, place)
 		return call, nil
@@ -117,6 +120,8 @@ func Describe(r *http.Request, place Place) (Call, error) {
 		call.describeScheduler(r, in, place)
 	case Events:
 		call.describeEvents(in, place)
+	case KMS:
+		call.describeKMS(in, place)
 	default:
 		call.describeSecrets(in, place)
 	}

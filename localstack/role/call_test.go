@@ -16,6 +16,8 @@ import (
 	ddbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	ebtypes "github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	kmstypes "github.com/aws/aws-sdk-go-v2/service/kms/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -25,6 +27,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
+
+	"sealift/localstack/template"
 )
 
 // clients make the requests that functions make.
@@ -35,6 +39,7 @@ type clients struct {
 	schedules *scheduler.Client
 	events    *eventbridge.Client
 	secrets   *secretsmanager.Client
+	keys      *kms.Client
 	functions *lambda.Client
 }
 
@@ -63,7 +68,7 @@ func capture(t *testing.T, call func(context.Context, clients) error) Call {
 		Credentials: credentials.NewStaticCredentialsProvider(FunctionKey, SecretKey, "function/app-work")}
 	_ = call(t.Context(), clients{
 		dynamodb.NewFromConfig(cfg), sqs.NewFromConfig(cfg), s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }),
-		scheduler.NewFromConfig(cfg), eventbridge.NewFromConfig(cfg), secretsmanager.NewFromConfig(cfg), lambda.NewFromConfig(cfg),
+		scheduler.NewFromConfig(cfg), eventbridge.NewFromConfig(cfg), secretsmanager.NewFromConfig(cfg), kms.NewFromConfig(cfg), lambda.NewFromConfig(cfg),
 	})
 	if !seen {
 		t.Fatal("no request came")
@@ -185,6 +190,18 @@ func TestARequestNeedsWhatAWSAsksFor(t *testing.T) {
 			_, err := c.secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: aws.String("app/connections/x")})
 			return err
 		}, []string{"secretsmanager:GetSecretValue arn:aws:secretsmanager:eu-west-1:123456789012:secret:app/connections/x-Aa1Bb2"}},
+		{"public key", "GetPublicKey", func(ctx context.Context, c clients) error {
+			_, err := c.keys.GetPublicKey(ctx, &kms.GetPublicKeyInput{KeyId: aws.String("k")})
+			return err
+		}, []string{"kms:GetPublicKey arn:aws:kms:eu-west-1:123456789012:key/k"}},
+		{"sign", "Sign", func(ctx context.Context, c clients) error {
+			_, err := c.keys.Sign(ctx, &kms.SignInput{KeyId: aws.String("arn:aws:kms:eu-west-1:123456789012:key/k"), Message: []byte("x"), SigningAlgorithm: kmstypes.SigningAlgorithmSpecEcdsaSha256})
+			return err
+		}, []string{"kms:Sign arn:aws:kms:eu-west-1:123456789012:key/k"}},
+		{"create alias", "CreateAlias", func(ctx context.Context, c clients) error {
+			_, err := c.keys.CreateAlias(ctx, &kms.CreateAliasInput{AliasName: aws.String("alias/a"), TargetKeyId: aws.String("k")})
+			return err
+		}, []string{"kms:CreateAlias arn:aws:kms:eu-west-1:123456789012:alias/a", "kms:CreateAlias arn:aws:kms:eu-west-1:123456789012:key/k"}},
 		{"invoke", "Invoke", func(ctx context.Context, c clients) error {
 			_, err := c.functions.Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String("f")})
 			return err
@@ -204,6 +221,26 @@ func TestARequestNeedsWhatAWSAsksFor(t *testing.T) {
 				t.Errorf("got %s by %+v", got.Operation, got.Caller)
 			}
 		})
+	}
+}
+
+func TestASignatureCanBeAllowedForDigestsOnly(t *testing.T) {
+	t.Parallel()
+	policies, err := NewPolicies(&template.Stack{Functions: []template.Function{{Name: "app-work", Policies: []template.Statement{{
+		Effect: "Allow", Actions: []string{"kms:Sign"}, Resources: []string{"arn:aws:kms:eu-west-1:123456789012:key/k"},
+		Condition: map[string]any{"StringEquals": map[string]any{"kms:MessageType": "DIGEST", "kms:SigningAlgorithm": "ECDSA_SHA_256"}},
+	}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[kmstypes.MessageType]bool{kmstypes.MessageTypeDigest: true, kmstypes.MessageTypeRaw: false, "": false} {
+		got := capture(t, func(ctx context.Context, c clients) error {
+			_, err := c.keys.Sign(ctx, &kms.SignInput{KeyId: aws.String("k"), Message: make([]byte, 32), MessageType: kind, SigningAlgorithm: kmstypes.SigningAlgorithmSpecEcdsaSha256})
+			return err
+		})
+		if err := policies.Check(got); (err == nil) != want {
+			t.Errorf("a message of the type %q: %v", kind, err)
+		}
 	}
 }
 

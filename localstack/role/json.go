@@ -120,6 +120,40 @@ func (c *Call) describeSecrets(in map[string]any, place Place) {
 	c.need(c.Operation, id)
 }
 
+// describeKMS names the permissions of a key operation. They are on the key, whose
+// id may be given alone. An alias is no key: a role that names the key refuses who
+// names its alias, where AWS looks which key it is of.
+func (c *Call) describeKMS(in map[string]any, place Place) {
+	key := func(id string) string {
+		switch {
+		case strings.HasPrefix(id, "arn:"):
+			return id
+		case strings.HasPrefix(id, "alias/"):
+			return place.arn(KMS, id)
+		}
+		return place.arn(KMS, "key/"+id)
+	}
+	switch c.Operation {
+	case "CreateKey", "ListKeys", "ListAliases":
+		c.need(c.Operation, "*")
+		return
+	case "CreateAlias":
+		c.Subject = text(in, "AliasName")
+		c.need(c.Operation, key(c.Subject))
+		c.need(c.Operation, key(text(in, "TargetKeyId")))
+		return
+	}
+	c.Subject = text(in, "KeyId")
+	c.need(c.Operation, key(c.Subject))
+	if c.Operation == "Sign" {
+		kind := text(in, "MessageType")
+		if kind == "" {
+			kind = "RAW"
+		}
+		c.Needs[0].Context = map[string]string{"kms:messagetype": kind, "kms:signingalgorithm": text(in, "SigningAlgorithm")}
+	}
+}
+
 // describeLambda names the permissions of a Lambda operation.
 func (c *Call) describeLambda(r *http.Request, place Place) {
 	c.Service = Lambda

@@ -177,6 +177,10 @@ func (b *builder) readResource(r *resource) {
 		b.stack.ScheduleGroups = append(b.stack.ScheduleGroups, name)
 	case typeRule:
 		b.readRule(f, name)
+	case typeKey:
+		b.readKey(f, r.kind.fill(r.kind.ref, name, b.r.opt), arn)
+	case typeKeyAlias:
+		b.stack.KeyAliases = append(b.stack.KeyAliases, KeyAlias{LogicalID: f.subject, Name: name, KeyID: f.must("TargetKeyId")})
 	case typeSecret:
 		b.readSecret(f, name, r.kind.fill(r.kind.ref, name, b.r.opt))
 	}

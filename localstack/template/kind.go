@@ -1,8 +1,12 @@
 package template
 
-import "strings"
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+)
 
-// kind says what a reference to a resource of one type becomes. In the formats, {name} {region} {account} {endpoint} {api} stand for the facts of the stack.
+// kind says what a reference to a resource of one type becomes. In the formats, {name} {region} {account} {endpoint} {api} stand for the facts of the stack, and {uuid} for an id that follows from the name.
 type kind struct {
 	nameProperty string // the property that names the resource; absent or unset means that the name is made of stack and logical id
 	lowerCase    bool   // the made name has to be lower case
@@ -22,6 +26,8 @@ const (
 	typeScheduleGroup = "AWS::Scheduler::ScheduleGroup"
 	typeRule          = "AWS::Events::Rule"
 	typeSecret        = "AWS::SecretsManager::Secret"
+	typeKey           = "AWS::KMS::Key"
+	typeKeyAlias      = "AWS::KMS::Alias"
 )
 
 // kindOf returns how a resource type is referred to. The second result is false for a type that this package does not understand.
@@ -56,6 +62,10 @@ func kindOf(resourceType string) (kind, bool) {
 		return kind{nameProperty: "Name", ref: "arn:aws:secretsmanager:{region}:{account}:secret:{name}-000000", attributes: map[string]string{
 			"Id": "arn:aws:secretsmanager:{region}:{account}:secret:{name}-000000",
 		}}, true
+	case typeKey:
+		return kind{ref: "{uuid}", attributes: map[string]string{"Arn": "arn:aws:kms:{region}:{account}:key/{uuid}", "KeyId": "{uuid}"}}, true
+	case typeKeyAlias:
+		return kind{nameProperty: "AliasName", ref: "{name}"}, true
 	}
 	return inertKind(resourceType)
 }
@@ -83,8 +93,16 @@ func inertKind(resourceType string) (kind, bool) {
 	return kind{}, false
 }
 
+// uuidOf is an id that AWS makes up, and that has to be known here before its resource is made (RFC 9562, version 8).
+func uuidOf(name string) string {
+	b := sha256.Sum256([]byte(name))
+	b[6] = b[6]&0x0f | 0x80
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16])
+}
+
 func (k kind) fill(format, name string, opt Options) string {
 	return strings.NewReplacer(
-		"{name}", name, "{region}", opt.Region, "{account}", opt.AccountID, "{endpoint}", opt.Endpoint, "{api}", opt.APIEndpoint,
+		"{name}", name, "{uuid}", uuidOf(name), "{region}", opt.Region, "{account}", opt.AccountID, "{endpoint}", opt.Endpoint, "{api}", opt.APIEndpoint,
 	).Replace(format)
 }

@@ -24,6 +24,8 @@ type Stack struct {
 	EventRules     []EventRule
 	API            *API // nil when the template has no HTTP API
 	Secrets        []Secret
+	Keys           []SigningKey
+	KeyAliases     []KeyAlias
 	Roles          []Role
 }
 
@@ -215,4 +217,19 @@ type Secret struct {
 	ARN         string
 	Description string
 	Value       string
+}
+
+// SigningKey is one KMS key for signatures by ECDSA on P-256.
+type SigningKey struct {
+	LogicalID   string
+	ID          string
+	ARN         string
+	Description string
+}
+
+// KeyAlias is another name of a key.
+type KeyAlias struct {
+	LogicalID string
+	Name      string
+	KeyID     string
 }

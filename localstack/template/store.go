@@ -147,3 +147,11 @@ func (b *builder) readSecret(f *fields, name, arn string) {
 		LogicalID: f.subject, Name: name, ARN: arn, Description: f.text("Description"), Value: f.text("SecretString"),
 	})
 }
+
+// readKey takes the one kind of key that the embedded cloud has. Its policy is for the account's own roles to decide, which they do here anyway.
+func (b *builder) readKey(f *fields, id, arn string) {
+	f.ignore("KeyPolicy", "PendingWindowInDays", "Tags", "Enabled", "BypassPolicyLockoutSafetyCheck")
+	f.oneOf("KeySpec", "ECC_NIST_P256")
+	f.oneOf("KeyUsage", "SIGN_VERIFY")
+	b.stack.Keys = append(b.stack.Keys, SigningKey{LogicalID: f.subject, ID: id, ARN: arn, Description: f.text("Description")})
+}
