@@ -6,12 +6,14 @@ import (
 	"runtime/debug"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 
 	"sealift/functions/internal/wire"
 	"sealift/shared/artifact"
 	"sealift/shared/edge"
 	"sealift/shared/limits"
 	"sealift/shared/pipeline"
+	"sealift/shared/seal"
 )
 
 func main() {
@@ -27,7 +29,8 @@ func build(cfg edge.FinalizeConfig, cloud aws.Config, log *slog.Logger) (any, er
 	}
 	worker := edge.Worker(wire.Ledger(cloud, cfg.TableName), queue, log)
 	finalizer := pipeline.Finalizer{
-		Worker: worker, Store: wire.Store(cloud, cfg.BucketName), Keys: artifact.Keys{}, NewRandom: edge.NewOwner,
+		Worker: worker, Store: wire.Store(cloud, cfg.BucketName), Keys: artifact.Keys{},
+		Seal: seal.New(kms.NewFromConfig(cloud), cfg.ReceiptKeyARN), NewRandom: edge.NewOwner,
 	}
 	return edge.Queue(log, wire.Again(cloud, cfg.Delays), finalizer.Finalize), nil
 }

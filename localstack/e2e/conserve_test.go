@@ -115,6 +115,7 @@ func (w *world) conserved(t *testing.T, id string, want truth) []string {
 	text, _ := w.object(t, job["artifact_receipt_key"])
 	sum := sha256.Sum256(text)
 	same("the receipt's digests", hex.EncodeToString(sum[:]), job["artifact_receipt_sha256"])
+	same("the receipt's signature", w.signed(t, text, job["artifact_receipt_signature"]), "valid")
 	var r receipt
 	ok(t, json.Unmarshal(text, &r))
 	file := r.Files[0]

@@ -106,8 +106,11 @@ func (p plan) strikes(points []point) []strike {
 	return list[:min(p.most, len(list))]
 }
 
-// own is what a call is about that does not name its export: the definition or its connection.
+// own is what a call is about that does not name its export: the definition or its connection, or the key that signs.
 const own = "definition"
+
+// keys is the service of the key that signs receipts.
+const keys = "kms"
 
 // points are the calls that functions have made on their way with one export, each with its number among its kind. Without
 // an export all their calls are.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,7 @@ func TestDeploymentRoutesEveryRequestThroughTheAuthorizer(t *testing.T) {
 		"GET /v1/exports/{id}":                 "sealift-query",
 		"GET /v1/exports/{id}/receipt":         "sealift-query",
 		"GET /v1/exports/{id}/events":          "sealift-query",
+		"GET /v1/receipt-keys":                 "sealift-query",
 		"POST /v1/exports/{id}/cancel":         "sealift-cancel",
 		"POST /v1/exports/{id}/revoke":         "sealift-cancel",
 		"POST /v1/exports/{id}/download-links": "sealift-sign-download",
@@ -195,6 +197,8 @@ func TestDeploymentRolesNameWhatTheyReach(t *testing.T) {
 	for action, functions := range map[string][]string{
 		"secretsmanager:GetSecretValue": {"plan-shards", "process-shard"},
 		"s3:PutObject":                  {"process-shard", "finalize"},
+		"kms:Sign":                      {"finalize"},
+		"kms:GetPublicKey":              {"query", "finalize"},
 		"s3:DeleteObject":               {"sweep-orphans"},
 		"dynamodb:ConditionCheckItem":   {"finalize"},
 		"scheduler:CreateSchedule":      {"plan-shards", "process-shard", "finalize", "sweep-orphans"},
@@ -207,6 +211,30 @@ func TestDeploymentRolesNameWhatTheyReach(t *testing.T) {
 		}
 		if diff := cmp.Diff(functions, got); diff != "" {
 			t.Errorf("functions that may %s (-want +got):\n%s", action, diff)
+		}
+	}
+}
+
+func TestDeploymentSignsWithAKeyThatIsKnownBeforeItIsMade(t *testing.T) {
+	t.Parallel()
+	stack := deployment(t, nil)
+	if len(stack.Keys) != 1 || len(stack.KeyAliases) != 1 {
+		t.Fatalf("keys %+v, aliases %+v; want one of each", stack.Keys, stack.KeyAliases)
+	}
+	key, alias := stack.Keys[0], stack.KeyAliases[0]
+	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(key.ID) || key.ARN != "arn:aws:kms:us-east-1:000000000000:key/"+key.ID {
+		t.Errorf("the key is %+v", key)
+	}
+	if want := (template.KeyAlias{LogicalID: "ReceiptKeyAlias", Name: "alias/sealift-receipts", KeyID: key.ID}); alias != want {
+		t.Errorf("the alias is %+v, want %+v", alias, want)
+	}
+	for _, f := range stack.Functions {
+		want := ""
+		if f.Name == "sealift-query" || f.Name == "sealift-finalize" {
+			want = key.ARN
+		}
+		if f.Env["RECEIPT_KEY_ARN"] != want {
+			t.Errorf("%s is given the key %q, want %q", f.Name, f.Env["RECEIPT_KEY_ARN"], want)
 		}
 	}
 }

@@ -49,6 +49,11 @@ type Tokens struct {
 // Claims renders the tokens' configuration for an API.
 func (t Tokens) Claims() Claims { return Claims{Tenant: t.TenantClaim, Roles: t.RolesClaim} }
 
+// ReceiptKey names the key that signs receipts.
+type ReceiptKey struct {
+	ReceiptKeyARN string `env:"RECEIPT_KEY_ARN,required,notEmpty"`
+}
+
 // Connections say where the sources' addresses are kept.
 type Connections struct {
 	ConnectionPrefix string `env:"CONNECTION_PREFIX,required,notEmpty"`
@@ -68,6 +73,7 @@ type (
 	QueryConfig struct {
 		Base
 		Bucket
+		ReceiptKey
 		Tokens
 	}
 	// CancelConfig configures cancel.
@@ -92,6 +98,7 @@ type (
 	FinalizeConfig struct {
 		Base
 		Bucket
+		ReceiptKey
 		Delays
 	}
 	// SignConfig configures sign-download.

@@ -106,7 +106,7 @@ func (h *house) creator() pipeline.Creator {
 func (h *house) api(route string) edge.API {
 	claims := edge.Claims{Tenant: "tenant", Roles: "roles"}
 	create := edge.CreateAPI(h.creator(), claims, h.logger())
-	query := edge.QueryAPI(pipeline.Querier{Ledger: h.world.Ledger, Store: h.store}, claims, h.logger())
+	query := edge.QueryAPI(pipeline.Querier{Ledger: h.world.Ledger, Store: h.store, Seal: h.world.Seal}, claims, h.logger())
 	cancel := edge.CancelAPI(pipeline.Canceller{Ledger: h.world.Ledger}, claims, h.logger())
 	sign := edge.SignAPI(pipeline.Signer{Ledger: h.world.Ledger, Store: h.store, Keys: artifact.Keys{}, NewID: edge.NewJobID}, claims, h.logger())
 	operate := edge.OperateAPI(pipeline.Operator{Ledger: h.world.Ledger}, claims, h.logger())
@@ -117,6 +117,7 @@ func (h *house) api(route string) edge.API {
 		"GET /v1/exports/{id}":                 query,
 		"GET /v1/exports/{id}/receipt":         query,
 		"GET /v1/exports/{id}/events":          query,
+		"GET /v1/receipt-keys":                 query,
 		"POST /v1/exports/{id}/cancel":         cancel,
 		"POST /v1/exports/{id}/revoke":         cancel,
 		"POST /v1/exports/{id}/download-links": sign,
@@ -275,7 +276,7 @@ func (h *house) deliver(ctx context.Context, pointer job.Pointer) error {
 	case job.PlanID:
 		return pipeline.Planner{Worker: worker, Sources: h}.Plan(ctx, pointer)
 	case job.FinalizeID:
-		return pipeline.Finalizer{Worker: worker, Store: h.world.Store, Keys: artifact.Keys{}, NewRandom: edge.NewToken}.Finalize(ctx, pointer)
+		return pipeline.Finalizer{Worker: worker, Store: h.world.Store, Keys: artifact.Keys{}, Seal: h.world.Seal, NewRandom: edge.NewToken}.Finalize(ctx, pointer)
 	}
 	return pipeline.Processor{Worker: worker, Sources: h, Store: h.world.Store, Keys: artifact.Keys{}}.Process(ctx, pointer)
 }

@@ -26,6 +26,7 @@ func QueryAPI(q pipeline.Querier, claims Claims, log *slog.Logger) API {
 		"GET /v1/exports/{id}":         {answer: h.get},
 		"GET /v1/exports/{id}/receipt": {answer: h.receipt},
 		"GET /v1/exports/{id}/events":  {answer: h.events, query: []string{"limit", "cursor"}},
+		"GET /v1/receipt-keys":         {answer: h.receiptKeys},
 	}}.handle
 }
 
@@ -71,6 +72,18 @@ func (h queryRoutes) receipt(ctx context.Context, r request) (response, error) {
 		return response{}, err
 	}
 	return packed(text, r.header("accept-encoding"))
+}
+
+// keysFresh is how long a caller may keep the set of keys without asking again. A key is never changed, only others may
+// come to it.
+const keysFresh = "private, max-age=3600"
+
+func (h queryRoutes) receiptKeys(ctx context.Context, _ request) (response, error) {
+	text, err := h.querier.ReceiptKeys(ctx)
+	if err != nil {
+		return response{}, err
+	}
+	return response{status: http.StatusOK, raw: text, headers: map[string]string{"content-type": "application/jwk-set+json", "cache-control": keysFresh}}, nil
 }
 
 // packed answers with a large text in gzip where the caller takes that: what a function may answer with is bounded, and a

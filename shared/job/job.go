@@ -126,9 +126,11 @@ type Artifact struct {
 	Key           string
 	ReceiptKey    string
 	ReceiptSHA256 string
-	ETag          string
-	Bytes         int64
-	Rows          int64
+	// ReceiptSignature is a JWS of the receipt's bytes with detached payload; empty in jobs of releases that signed none.
+	ReceiptSignature string
+	ETag             string
+	Bytes            int64
+	Rows             int64
 	// CRC64 is the CRC-64/NVME of the whole object.
 	CRC64 uint64
 	// Files is how many files the manifest lists, and 0 for one file without a manifest. FilesBytes is the size of all

@@ -183,6 +183,7 @@ func (j Job) Complete(unit Unit, artifact Artifact, act Act) (Change, error) {
 			{"artifact_key", artifact.Key},
 			{"artifact_receipt_key", artifact.ReceiptKey},
 			{"artifact_receipt_sha256", artifact.ReceiptSHA256},
+			{"artifact_receipt_signature", artifact.ReceiptSignature},
 			{"artifact_etag", artifact.ETag},
 			{"artifact_bytes", artifact.Bytes},
 			{"artifact_rows", artifact.Rows},

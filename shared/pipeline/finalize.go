@@ -16,6 +16,8 @@ type Finalizer struct {
 
 	Store Store
 	Keys  Keys
+	// Seal signs receipts.
+	Seal Seal
 	// NewRandom returns text that nobody can guess, for the artifact's key.
 	NewRandom func() string
 	// Bounds are the store's; the zero value stands for those in limits.
@@ -23,7 +25,8 @@ type Finalizer struct {
 }
 
 // Finalize runs a job's finalize unit: check the shards, decide to publish, assemble the object and its receipt under
-// the keys of that decision, bind them. Every step may be repeated by another attempt, which takes the same keys.
+// the keys of that decision, sign the receipt, bind them. Every step may be repeated by another attempt, which takes the
+// same keys; it makes another signature of the same bytes, and the one that is bound with the artifact counts.
 func (f Finalizer) Finalize(ctx context.Context, pointer job.Pointer) error {
 	return f.Run(ctx, pointer, isUnit(job.FinalizeID), f.work)
 }
@@ -58,6 +61,9 @@ func (f Finalizer) work(ctx context.Context, j job.Job, held *Held) error {
 	}
 	digest := sha256.Sum256(text)
 	artifact.ReceiptKey, artifact.ReceiptSHA256 = j.Publish.ReceiptKey, hex.EncodeToString(digest[:])
+	if artifact.ReceiptSignature, err = sealed(ctx, f.Seal, text); err != nil {
+		return err
+	}
 	change, err := j.Complete(held.Unit(), artifact, job.Act{Actor: job.System, Now: f.Ledger.Now()})
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha256"
 	"time"
 
 	"sealift/shared/job"
+	"sealift/shared/signature"
 	"sealift/shared/source"
 )
 
@@ -94,6 +96,16 @@ type Store interface {
 	// Sign makes a link that reads one object for at most the given time, and says when it really ends: earlier when
 	// the credentials that sign it do.
 	Sign(ctx context.Context, link Link) (url string, expires time.Time, err error)
+}
+
+// Seal signs with a key whose private half never leaves the service that keeps it. Signing leaves nothing behind.
+//
+// Errors are *job.Error: Transient and Overload as for the store; Permanent when the key can't be used as things are.
+type Seal interface {
+	// Key is the public half of the key.
+	Key(ctx context.Context) (signature.Key, error)
+	// Sign signs a SHA-256 digest: 64 bytes, which may differ from one time to the next.
+	Sign(ctx context.Context, digest [sha256.Size]byte) ([]byte, error)
 }
 
 // NewObject names an object to be written.

@@ -9,12 +9,15 @@ import (
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/policy"
+	"sealift/shared/signature"
 )
 
 // Querier answers what stands in the ledger. What the principal may not see is the same error as what doesn't exist.
 type Querier struct {
 	Ledger Ledger
 	Store  Store
+	// Seal is what receipts are signed by, of which only the public half is asked for.
+	Seal Seal
 }
 
 // Status is a job and what its unfinished shards have durably written so far.
@@ -104,7 +107,7 @@ func visibleJob(ctx context.Context, ledger Ledger, who policy.Principal, id str
 	return j, nil
 }
 
-// Receipt reads the receipt of a job that has an artifact.
+// Receipt reads the receipt of a job that has an artifact, with its signature.
 func (q Querier) Receipt(ctx context.Context, who policy.Principal, id string) ([]byte, error) {
 	j, err := visibleJob(ctx, q.Ledger, who, id)
 	if err != nil {
@@ -131,7 +134,16 @@ func (q Querier) Receipt(ctx context.Context, who policy.Principal, id string) (
 	if digest := sha256.Sum256(text); hex.EncodeToString(digest[:]) != j.Artifact.ReceiptSHA256 {
 		return nil, &job.Error{Kind: job.Permanent, Code: "receipt_changed", Detail: "the receipt in the store is not the one that was published; an operator has to look"}
 	}
-	return text, nil
+	return signedText(text, j.Artifact.ReceiptSignature), nil
+}
+
+// ReceiptKeys is the JWK Set that receipts are verified with.
+func (q Querier) ReceiptKeys(ctx context.Context) ([]byte, error) {
+	key, err := q.Seal.Key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return signature.Set{key}.Encode(), nil
 }
 
 // lost judges what isn't in the store of an export that was deliverable when it was read. The end of its delivery deletes

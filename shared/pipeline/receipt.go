@@ -27,6 +27,8 @@ type Receipt struct {
 	Fidelity          map[string]int64 `json:"fidelity"`
 	Nulls             string           `json:"null_rendering"`
 	Files             []ReceiptFile    `json:"files"`
+	// Signature is a JWS with detached payload, which is the receipt without this field; see package signature.
+	Signature string `json:"signature,omitempty"`
 }
 
 // Watermark is the cutoff of the frozen set.

@@ -305,7 +305,7 @@ func (l *life) work(ctx context.Context, a *actor, pointer job.Pointer) error {
 		return pipeline.Planner{Worker: worker, Sources: table}.Plan(ctx, pointer)
 	case job.FinalizeID:
 		return pipeline.Finalizer{
-			Worker: worker, Store: a.ports.Store, Keys: artifact.Keys{}, NewRandom: a.text, Bounds: simBounds(),
+			Worker: worker, Store: a.ports.Store, Keys: artifact.Keys{}, Seal: a.ports.Seal, NewRandom: a.text, Bounds: simBounds(),
 		}.Finalize(ctx, pointer)
 	}
 	return pipeline.Processor{Worker: worker, Sources: table, Store: a.ports.Store, Keys: artifact.Keys{}, Cut: simCut()}.Process(ctx, pointer)

@@ -7,6 +7,7 @@ import (
 
 	"sealift/shared/job"
 	"sealift/shared/limits"
+	"sealift/shared/signature"
 )
 
 // The rules of this file hold between the ledger and the store, in a world that is whole.
@@ -135,7 +136,12 @@ func (p patrol) published(s *step, from, to job.State) {
 	object := p.world.Store.objects[j.Artifact.Key]
 	p.rule(object != nil && object.ETag == j.Artifact.ETag && object.Bytes == j.Artifact.Bytes && object.CRC64 == j.Artifact.CRC64, s,
 		"a job binds an artifact that is not in the store as it says")
-	p.rule(p.world.Store.objects[j.Artifact.ReceiptKey] != nil, s, "a job binds a receipt that is not in the store")
+	receipt := p.world.Store.objects[j.Artifact.ReceiptKey]
+	p.rule(receipt != nil, s, "a job binds a receipt that is not in the store")
+	if receipt != nil {
+		_, err := signature.Set{p.world.Seal.key}.Verify(j.Artifact.ReceiptSignature, receipt.data)
+		p.rule(err == nil, s, "a job binds a signature that is not of its receipt in the store")
+	}
 	p.rule(j.Artifact.Rows == j.Rows, s, "an artifact has other rows than its job counted")
 }
 

@@ -1,4 +1,4 @@
-// Package sim owns in-memory fakes of the pipeline's ports for tests: a ledger, a store and a queue that share one
+// Package sim owns in-memory fakes of the pipeline's ports for tests: a ledger, a store, a queue and a seal that share one
 // virtual clock, inject faults on either side of every call, and police what the pipeline does with them. A fake passes
 // the same conformance suite as its adapter, and then refuses to overlook: an illegal transition, a stale write that
 // lands, a second artifact, a counter below zero are recorded as violations. Everything is deterministic.
@@ -26,6 +26,7 @@ type World struct {
 	Ledger *Ledger
 	Store  *Store
 	Queue  *Queue
+	Seal   *Seal
 
 	faults func(Call) Fault
 	gate   Gate
@@ -66,6 +67,7 @@ func New(opt Options) *World {
 	w.Ledger = newLedger(w)
 	w.Store = newStore(w, opt)
 	w.Queue = &Queue{world: w, mail: &mail{}}
+	w.Seal = newSeal(w)
 	return w
 }
 
@@ -74,6 +76,7 @@ type Ports struct {
 	Ledger *Ledger
 	Store  *Store
 	Queue  *Queue
+	Seal   *Seal
 }
 
 // Caller is one process that calls the world.
@@ -91,10 +94,10 @@ func (w *World) Actor(name string) Ports { return w.Caller(Caller{Name: name}) }
 
 // Caller is the same world for one caller.
 func (w *World) Caller(c Caller) Ports {
-	ledger, store, queue := *w.Ledger, *w.Store, *w.Queue
-	ledger.actor, store.actor, queue.actor = c.Name, c.Name, c.Name
+	ledger, store, queue, seal := *w.Ledger, *w.Store, *w.Queue, *w.Seal
+	ledger.actor, store.actor, queue.actor, seal.actor = c.Name, c.Name, c.Name, c.Name
 	ledger.lag, ledger.off, ledger.answered, ledger.halt = c.Lag, c.Off, new(atomic.Bool), new(atomic.Pointer[halt])
-	return Ports{Ledger: &ledger, Store: &store, Queue: &queue}
+	return Ports{Ledger: &ledger, Store: &store, Queue: &queue, Seal: &seal}
 }
 
 // Touch is a call of the source by a caller. The source itself is the test's; only its faults are the world's.
@@ -111,6 +114,7 @@ const (
 	PortStore  Port = "store"
 	PortQueue  Port = "queue"
 	PortSource Port = "source"
+	PortSeal   Port = "seal"
 )
 
 // Call is one call of a port, as a fault hook sees it.

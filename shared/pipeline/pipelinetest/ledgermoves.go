@@ -200,7 +200,7 @@ func completeAndSign(s *story) {
 	}
 	s.refused(wrong)
 	want := job.Artifact{
-		Key: j.Publish.ArtifactKey, ReceiptKey: j.Publish.ReceiptKey, ReceiptSHA256: "c0", ETag: "e", Bytes: 30, Rows: 3, CRC64: math.MaxUint64,
+		Key: j.Publish.ArtifactKey, ReceiptKey: j.Publish.ReceiptKey, ReceiptSHA256: "c0", ReceiptSignature: "head..tail", ETag: "e", Bytes: 30, Rows: 3, CRC64: math.MaxUint64,
 	}
 	complete, err := j.Complete(finalize, want, s.act())
 	s.move(complete, err)

@@ -129,7 +129,7 @@ func jobSamples() []Sample {
 		{"plan_empty", must(queued.Plan(sampleUnit(job.PlanID), job.Planned{Shards: 1}, act))},
 		{"begin_publish", must(running.BeginPublish(sampleUnit(job.FinalizeID), publishing.Publish, act))},
 		{"complete", must(publishing.Complete(sampleUnit(job.FinalizeID), job.Artifact{
-			Key: "artifacts/a.csv", ReceiptKey: "receipts/a.json", ReceiptSHA256: "c0", ETag: "e10", Bytes: 900, FilesBytes: 900, Rows: 30, CRC64: 0xffffffffffffffff,
+			Key: "artifacts/a.csv", ReceiptKey: "receipts/a.json", ReceiptSHA256: "c0", ReceiptSignature: "head..tail", ETag: "e10", Bytes: 900, FilesBytes: 900, Rows: 30, CRC64: 0xffffffffffffffff,
 		}, act))},
 		{"cancel", must(running.Cancel(person))},
 		{"fail", must(queued.Fail(failure, act))},

@@ -149,6 +149,8 @@ func fileMutants() []mutant {
 `, `		r.Bytes = f.bytes
 `),
 		one("the receipt's segments all begin at the start", receipt, `Offset: p.offset, Bytes`, `Offset: 0, Bytes`),
+		one("the receipt is not signed", finalize, `artifact.ReceiptSignature, err = sealed(ctx, f.Seal, text); err`, `artifact.ReceiptSignature, err = "", error(nil); err`),
+		one("the signature is of other bytes than the receipt's", finalize, `sealed(ctx, f.Seal, text)`, `sealed(ctx, f.Seal, text[1:])`),
 		one("rows are hashed in the last part only", shard, `progress.RowsHash += part.RowsHash`, `progress.RowsHash = part.RowsHash`),
 		one("the artifact's record has the last file's size", finalize, `artifact.FilesBytes += object.Bytes`, `artifact.FilesBytes = object.Bytes`),
 	}

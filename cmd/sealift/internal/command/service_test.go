@@ -159,11 +159,11 @@ func (s *service) routes() http.Handler {
 	worker := edge.Worker(s.world.Ledger, s.world.Queue, log)
 	s.wakers = map[string]func(context.Context, job.Pointer) error{
 		job.PlanID:     pipeline.Planner{Worker: worker, Sources: s}.Plan,
-		job.FinalizeID: pipeline.Finalizer{Worker: worker, Store: store, Keys: artifact.Keys{}, NewRandom: edge.NewOwner}.Finalize,
+		job.FinalizeID: pipeline.Finalizer{Worker: worker, Store: store, Keys: artifact.Keys{}, Seal: s.world.Seal, NewRandom: edge.NewOwner}.Finalize,
 		"":             pipeline.Processor{Worker: worker, Sources: s, Store: store, Keys: artifact.Keys{}}.Process,
 	}
 	create := edge.CreateAPI(pipeline.Creator{Ledger: s.world.Ledger, Queue: s.world.Queue, NewID: edge.NewJobID}, claims, log)
-	query := edge.QueryAPI(pipeline.Querier{Ledger: s.world.Ledger, Store: store}, claims, log)
+	query := edge.QueryAPI(pipeline.Querier{Ledger: s.world.Ledger, Store: store, Seal: s.world.Seal}, claims, log)
 	cancel := edge.CancelAPI(pipeline.Canceller{Ledger: s.world.Ledger}, claims, log)
 	sign := edge.SignAPI(pipeline.Signer{Ledger: s.world.Ledger, Store: store, Keys: artifact.Keys{}, NewID: edge.NewJobID}, claims, log)
 	operate := edge.OperateAPI(pipeline.Operator{Ledger: s.world.Ledger}, claims, log)
@@ -171,6 +171,7 @@ func (s *service) routes() http.Handler {
 	for route, handle := range map[string]edge.API{
 		"POST /v1/exports": create, "POST /v1/exports:validate": create,
 		"GET /v1/exports": query, "GET /v1/exports/{id}": query, "GET /v1/exports/{id}/receipt": query, "GET /v1/exports/{id}/events": query,
+		"GET /v1/receipt-keys":         query,
 		"POST /v1/exports/{id}/cancel": cancel, "POST /v1/exports/{id}/revoke": cancel, "POST /v1/exports/{id}/download-links": sign,
 		"PUT /v1/definitions/{name}": operate, "GET /v1/definitions/{name}": operate, "GET /v1/definitions": operate,
 	} {

@@ -120,7 +120,7 @@ func exportOf(t *testing.T, asked snapshot.FormatRequest, way string) exported {
 		case job.PlanID:
 			err = pipeline.Planner{Worker: worker, Sources: from}.Plan(t.Context(), message.Pointer)
 		case job.FinalizeID:
-			err = pipeline.Finalizer{Worker: worker, Store: world.Store, Keys: keys, NewRandom: edge.NewOwner}.Finalize(t.Context(), message.Pointer)
+			err = pipeline.Finalizer{Worker: worker, Store: world.Store, Keys: keys, Seal: world.Seal, NewRandom: edge.NewOwner}.Finalize(t.Context(), message.Pointer)
 		default:
 			err = pipeline.Processor{Worker: worker, Sources: from, Store: world.Store, Keys: keys}.Process(t.Context(), message.Pointer)
 		}
