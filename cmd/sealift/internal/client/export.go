@@ -254,6 +254,12 @@ func (c *Client) Receipt(ctx context.Context, id string) ([]byte, error) {
 	return got.body, err
 }
 
+// ReceiptKeys reads the JWK Set that receipts are verified with.
+func (c *Client) ReceiptKeys(ctx context.Context) ([]byte, error) {
+	got, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/receipt-keys", repeatable: true})
+	return got.body, err
+}
+
 // Link is a short-lived permission to download. URL is a secret and must not be logged.
 type Link struct {
 	URL       string    `json:"url"`

@@ -39,7 +39,7 @@ func exits() []exit {
 		{exitConflict, "the export's state, an idempotency key, an existing file or another download stands against it"},
 		{exitUnauthorised, "the token is missing, has expired or does not allow it"},
 		{exitUnavailable, "the service can't be reached or did not answer, after retries"},
-		{exitDifferent, "a file is not what the receipt says, or the receipt is none"},
+		{exitDifferent, "a file is not what the receipt says, or the receipt is none, or not signed by the keys given"},
 		{exitLocal, "a file or folder on this machine is missing, or can't be read or written"},
 		{exitInterrupted, "interrupted; what was asked for goes on"},
 	}
@@ -115,10 +115,13 @@ func exitOfFile(err error) (exit int, code string, known bool) {
 	var exists *download.Exists
 	var busy *download.Busy
 	var malformed *verify.Malformed
+	var forged *verify.Forged
 	var fault *disk.Fault
 	switch {
 	case errors.As(err, &malformed):
 		return exitDifferent, "receipt-malformed", true
+	case errors.As(err, &forged):
+		return exitDifferent, "receipt-forged", true
 	case errors.As(err, &damaged):
 		return exitDifferent, "download-damaged", true
 	case errors.As(err, &exists):

@@ -21,7 +21,7 @@ func (a *app) exportCommand() *cobra.Command {
 	group(command)
 	command.AddCommand(
 		a.createCommand(), a.watchCommand(), a.listCommand(), a.showCommand(), a.endCommand("cancel"), a.endCommand("revoke"),
-		a.downloadCommand(), a.verifyCommand(), a.receiptCommand(), a.eventsCommand(),
+		a.downloadCommand(), a.verifyCommand(), a.receiptCommand(), a.receiptKeysCommand(), a.eventsCommand(),
 	)
 	return command
 }

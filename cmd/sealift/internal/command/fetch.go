@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sealift/cmd/sealift/internal/client"
-	"sealift/cmd/sealift/internal/disk"
 	"sealift/cmd/sealift/internal/download"
 	"sealift/cmd/sealift/internal/progress"
 )
@@ -211,52 +209,4 @@ func (m *meterBytes) show(have, total int64) {
 	m.display.Show([]string{
 		joined(percent, bytes, pace, left), joined(percent, bytes, left), joined(percent, left), percent,
 	}, share, false)
-}
-
-func (a *app) receiptCommand() *cobra.Command {
-	output, force := "", false
-	command := &cobra.Command{
-		Use: "receipt ID", Short: "Show the receipt of a completed export", Args: wantID,
-		Long: `Show the receipt of a completed export, byte for byte: what was asked for, the typed columns, and the file's rows, bytes,
-checksums and key ranges. With it a file can be verified offline.`,
-		RunE: a.do(func(ctx context.Context, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			if output != "" && output != "-" {
-				return a.saveReceipt(ctx, c, args[0], fetch{receipt: output, flag: "--output", force: force})
-			}
-			text, err := c.Receipt(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			a.out.write(string(text))
-			return nil
-		}),
-	}
-	command.Flags().StringVarP(&output, "output", "o", "", "file to write to; stdout when it is - or not given")
-	command.Flags().BoolVar(&force, "force", false, "replace a file that exists")
-	return command
-}
-
-// saveReceipt writes the receipt to the file that f names.
-func (a *app) saveReceipt(ctx context.Context, c *client.Client, id string, f fetch) error {
-	text, err := c.Receipt(ctx, id)
-	if err != nil {
-		return err
-	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if f.force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	file, err := os.OpenFile(f.receipt, flags, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return &download.Exists{File: f.receipt, Flag: f.flag}
-	}
-	if err != nil {
-		return fmt.Errorf("%w; choose another place for the receipt with %s", disk.Explain("written", f.receipt, err), f.flag)
-	}
-	_, err = file.Write(text)
-	return disk.Explain("written", f.receipt, errors.Join(err, file.Close()))
 }

@@ -17,7 +17,7 @@ import (
 func helps() []string {
 	return []string{
 		"", "token", "definitions", "definitions apply", "definitions list", "definitions show", "export", "export create", "export watch", "export list",
-		"export show", "export cancel", "export revoke", "export download", "export verify", "export receipt", "export events", "version",
+		"export show", "export cancel", "export revoke", "export download", "export verify", "export receipt", "export receipt-keys", "export events", "version",
 	}
 }
 

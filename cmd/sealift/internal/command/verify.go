@@ -22,6 +22,7 @@ import (
 type proof struct {
 	receipt string
 	id      string
+	keys    string
 	number  int
 }
 
@@ -34,15 +35,20 @@ number of rows and NULL values, the columns and header, and the receipt with its
 downloaded: verify it before it is unpacked. With --receipt nothing is asked of the service. The exit code is 7 when
 anything differs.
 
+With --keys the receipt's signature is checked first, so that a receipt from anywhere can be relied on; one without a right
+signature is refused, also when it has none, as those of exports that older releases have completed.
+
 Of an export of many files PATH is the folder that holds them, in which the manifest and every file must be there and right
 and whatever else is there is named; or it is one of the files, which is found by its name, else by --file.`,
 		Example: `  sealift export verify orders.csv.gz --job ID
   sealift export receipt ID --output orders.receipt.json && sealift export verify orders.csv.gz --receipt orders.receipt.json
+  sealift export verify orders.csv.gz --receipt orders.receipt.json --keys sealift.keys.json
   sealift export verify orders-20260201 --job ID`,
 	}
 	flags := command.Flags()
 	flags.StringVar(&p.receipt, "receipt", "", "file that holds the receipt")
 	flags.StringVar(&p.id, "job", "", "ID of the export whose receipt the service is asked for")
+	flags.StringVar(&p.keys, "keys", "", "file that holds the service's public keys, a JWK Set; the receipt must be signed by one of them")
 	flags.IntVar(&p.number, "file", 0, "number of the file of many that PATH is, when its name doesn't say so")
 	apart(command, "receipt", "job")
 	command.RunE = a.do(func(ctx context.Context, args []string) error {
@@ -65,29 +71,41 @@ and whatever else is there is named; or it is one of the files, which is found b
 // receiptBytesMax bounds a receipt; those of ten thousand shards are the largest.
 const receiptBytesMax = 64 << 20
 
-func (a *app) receiptOf(ctx context.Context, path, id string) (verify.Receipt, error) {
-	if path != "" {
-		text, err := disk.Read(path, receiptBytesMax)
-		if err != nil {
-			return verify.Receipt{}, fmt.Errorf("%w; save one with `sealift export receipt ID --output FILE`", err)
-		}
-		receipt, err := verify.Read(text)
-		if err != nil {
-			return verify.Receipt{}, &disk.Fault{Path: path, Text: path + ": " + err.Error(), Err: err}
-		}
-		return receipt, nil
+// receiptOf reads the receipt and, when there are keys, checks its signature.
+func (a *app) receiptOf(ctx context.Context, p proof) (verify.Receipt, error) {
+	if p.receipt == "" {
+		return a.receiptByID(ctx, p)
 	}
+	text, err := disk.Read(p.receipt, receiptBytesMax)
+	if err != nil {
+		return verify.Receipt{}, fmt.Errorf("%w; save one with `sealift export receipt ID --output FILE`", err)
+	}
+	receipt, err := verify.Read(text)
+	if err == nil && p.keys != "" {
+		receipt, err = prove(receipt, p.keys)
+	}
+	var fault *disk.Fault
+	if err != nil && !errors.As(err, &fault) {
+		return verify.Receipt{}, &disk.Fault{Path: p.receipt, Text: p.receipt + ": " + err.Error(), Err: err}
+	}
+	return receipt, err
+}
+
+func (a *app) receiptByID(ctx context.Context, p proof) (verify.Receipt, error) {
 	c, err := a.client()
 	if err != nil {
 		return verify.Receipt{}, err
 	}
-	text, err := c.Receipt(ctx, id)
+	text, err := c.Receipt(ctx, p.id)
 	if err != nil {
 		return verify.Receipt{}, err
 	}
 	receipt, err := verify.Read(text)
-	if err == nil && receipt.Job() != id {
+	if err == nil && receipt.Job() != p.id {
 		err = &verify.Malformed{Err: fmt.Errorf("the service answered with the receipt of export %s", receipt.Job())}
+	}
+	if err == nil && p.keys != "" {
+		return prove(receipt, p.keys)
 	}
 	return receipt, err
 }
@@ -96,7 +114,7 @@ func (a *app) verify(ctx context.Context, path string, p proof) error {
 	if _, err := os.Stat(path); err != nil {
 		return disk.Explain("read", path, err)
 	}
-	receipt, err := a.receiptOf(ctx, p.receipt, p.id)
+	receipt, err := a.receiptOf(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -123,7 +141,7 @@ func (a *app) verify(ctx context.Context, path string, p proof) error {
 	if err != nil {
 		return err
 	}
-	return a.verifiedFile(path, report)
+	return a.verifiedFile(path, p.receipt, report)
 }
 
 // differs ends a command that found a difference. What it advises replaces nothing that is there: a file that isn't the
@@ -187,7 +205,7 @@ func shellWord(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-func (a *app) verifiedFile(path string, report verify.Report) error {
+func (a *app) verifiedFile(path, receipt string, report verify.Report) error {
 	what, again := "the file", []string(nil)
 	if report.Number > 0 {
 		what, again = fmt.Sprintf("file %d", report.Number), []string{"--file", strconv.Itoa(report.Number)}
@@ -205,8 +223,17 @@ func (a *app) verifiedFile(path string, report verify.Report) error {
 	if !a.json {
 		a.out.printf("%s is %s of export %s: %s, %s\n", filepath.Base(path), what, report.Job, counted(report.Rows, "row", "rows"), size(report.Bytes))
 		a.changes(report.File, report.Fidelity)
+		a.unproven(receipt, report.Signature)
 	}
 	return nil
+}
+
+// unproven says how to check the signature of a receipt in a file, where that was not done. One that the service was asked for
+// is its own.
+func (a *app) unproven(receipt string, proof verify.Proof) {
+	if receipt != "" && proof == verify.Unproven {
+		a.out.printf("the receipt's signature was not checked: save the service's keys with `sealift export receipt-keys --output FILE` and give --keys FILE\n")
+	}
 }
 
 // checkLines are the lines of a table of checks, each with the file that it is of.
@@ -252,6 +279,7 @@ func (a *app) verifiedFolder(path, receipt string, report verify.FolderReport) e
 		a.out.printf("%s holds all of export %s: %s, %s, %s\n", path, report.Job, counted(int64(len(report.Files)), "file", "files"),
 			counted(report.Rows, "row", "rows"), size(report.Bytes))
 		a.changes(report.Files[0].File, report.Fidelity)
+		a.unproven(receipt, report.Signature)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"sealift/shared/job"
 	"sealift/shared/pipeline"
 	"sealift/shared/policy"
+	"sealift/shared/signature"
 	"sealift/shared/sim"
 	"sealift/shared/snapshot"
 	"sealift/shared/source"
@@ -41,6 +42,8 @@ const ordersCount = 2100
 type exported struct {
 	folder  string
 	receipt []byte
+	// keys are those that the receipt is held to; nil holds it to none.
+	keys signature.Set
 	// way is how the files are verified.
 	way string
 }
@@ -130,13 +133,23 @@ func exportOf(t *testing.T, asked snapshot.FormatRequest, way string) exported {
 	must(t, err)
 	snap, err := snapshot.Parse(j.Snapshot)
 	must(t, err)
-	got := exported{folder: t.TempDir(), receipt: fetch(t, world, j.Artifact.ReceiptKey), way: way}
+	receipt, err := pipeline.Querier{Ledger: world.Ledger, Store: world.Store}.Receipt(t.Context(), policy.Principal{Tenant: "acme", Subject: "ana"}, j.ID)
+	must(t, err)
+	got := exported{folder: t.TempDir(), receipt: receipt, way: way}
 	put(t, filepath.Join(got.folder, pipeline.ArtifactName(snap)), fetch(t, world, j.Artifact.Key))
 	for number := 1; number <= int(j.Artifact.Files); number++ {
 		key := keys.File(j.Artifact.Key, number, format.Extension(pipeline.FileSpec(snap, 0)))
 		put(t, filepath.Join(got.folder, pipeline.ReceiptName(snap, number)), fetch(t, world, key))
 	}
 	return got
+}
+
+// seal is the set of the one key that signs in every world.
+func seal(t *testing.T) signature.Set {
+	t.Helper()
+	key, err := sim.New(sim.Options{}).Seal.Key(t.Context())
+	must(t, err)
+	return signature.Set{key}
 }
 
 func fetch(t *testing.T, world *sim.World, key string) []byte {
@@ -157,6 +170,11 @@ func (e exported) differences(t *testing.T, receipt []byte) []string {
 	r, err := verify.Read(receipt)
 	if err != nil {
 		return []string{err.Error()}
+	}
+	if e.keys != nil {
+		if r, err = r.Prove(e.keys); err != nil {
+			return []string{err.Error()}
+		}
 	}
 	quiet := func(int64, int64) {}
 	if e.way == folder {

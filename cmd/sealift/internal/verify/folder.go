@@ -27,6 +27,8 @@ type FolderReport struct {
 	Bytes int64  `json:"bytes"`
 	// Fidelity counts, by the receipt, what was done to values.
 	Fidelity map[string]int64 `json:"fidelity"`
+	// Signature is what is known of the receipt's.
+	Signature Proof `json:"signature"`
 	// Checks are those of the receipt, the manifest and the files together; each file has its own.
 	Checks []Check  `json:"checks"`
 	Files  []Report `json:"files"`
@@ -82,7 +84,7 @@ func (r Receipt) Folder(ctx context.Context, folder string, progress func(have, 
 	}
 	r.checkTotals(&whole, rowsHash, counted)
 	whole.settle()
-	found.OK, found.Checks = whole.OK, whole.Checks
+	found.OK, found.Signature, found.Checks = whole.OK, whole.Signature, whole.Checks
 	found.lacking = found.lacking && !slices.ContainsFunc(whole.Checks, func(c Check) bool {
 		return !c.OK && c.Name != "files" && !(c.Name == "manifest" && whole.missing)
 	})

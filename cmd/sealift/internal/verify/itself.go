@@ -18,8 +18,10 @@ import (
 
 // checkItself compares the receipt with itself: everything that it says twice, or that follows from something else in it.
 // A receipt that was changed in one place disagrees with another. What it says once and no file shows is left: the export's
-// id but for its shape, the watermark's ceiling unless it lies below the last key, and some counters (see tally).
+// id but for its shape, the watermark's ceiling unless it lies below the last key, and some counters (see tally); only the
+// signature shows a change of these.
 func (r Receipt) checkItself(report *Report) {
+	r.checkSignature(report)
 	equal(report, "digest of the snapshot", r.digest, r.receipt.SnapshotDigest)
 	r.checkSnapshot(report)
 	columns := slices.EqualFunc(r.snap.Columns, r.receipt.Columns, func(a snapshot.Column, b pipeline.ReceiptColumn) bool {

@@ -46,6 +46,7 @@ func frees() []free {
 		{"", "csv", "fidelity.neutralised", "an apostrophe before a formula may be the table's own: more than there are is seen, fewer isn't"},
 		{"", "csv", "fidelity.characters_replaced", "a question mark may be the table's own: more than there are is seen, fewer isn't"},
 		{"", "", "fidelity.invalid_utf8_replaced", "U+FFFD may be the table's own: more than there are is seen, fewer isn't"},
+		{"", "", "signature", "without the key nobody can tell what is a signature of these bytes"},
 		{"", "xlsx", "fidelity.truncated", "a text may just fit a cell: more than there are is seen, fewer isn't"},
 		{alone, "", "fidelity", others},
 		{alone, "", "files.*.crc64nvme", others},
@@ -65,7 +66,7 @@ func isFree(way, format, path string) bool {
 }
 
 // TestOneChangedBitOfAReceiptIsFound holds the promise of verification: what a receipt says is said twice, or follows from
-// something else that it says, or is seen in the files.
+// something else that it says, or is seen in the files; and of a receipt that is held to the keys everything is seen.
 func TestOneChangedBitOfAReceiptIsFound(t *testing.T) {
 	t.Parallel()
 	for _, asked := range []snapshot.FormatRequest{
@@ -78,17 +79,27 @@ func TestOneChangedBitOfAReceiptIsFound(t *testing.T) {
 				if wrong := export.differences(t, export.receipt); len(wrong) > 0 {
 					t.Fatalf("an export that is right: %s", wrong)
 				}
-				random := rand.New(rand.NewPCG(7, uint64(len(asked.Type+way))))
-				for range flips {
-					at, bit := random.IntN(len(export.receipt)), byte(1)<<random.IntN(8)
-					changed := bytes.Clone(export.receipt)
-					changed[at] ^= bit
-					path := pathAt(export.receipt, at)
-					if len(export.differences(t, changed)) == 0 && !isFree(way, asked.Type, path) {
-						t.Errorf("nobody sees bit %08b of byte %d, in %s: %.60q", bit, at, path, changed[max(0, at-30):])
-					}
+				export.flip(t, func(at int) bool { return isFree(way, asked.Type, pathAt(export.receipt, at)) })
+				export.keys = seal(t)
+				if wrong := export.differences(t, export.receipt); len(wrong) > 0 {
+					t.Fatalf("an export that is right and signed: %s", wrong)
 				}
+				export.flip(t, func(int) bool { return false })
 			})
+		}
+	}
+}
+
+// flip changes bits of the receipt, one at a time: each must be found unless its place is free.
+func (e exported) flip(t *testing.T, isFree func(at int) bool) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, uint64(len(e.receipt))))
+	for range flips {
+		at, bit := random.IntN(len(e.receipt)), byte(1)<<random.IntN(8)
+		changed := bytes.Clone(e.receipt)
+		changed[at] ^= bit
+		if len(e.differences(t, changed)) == 0 && !isFree(at) {
+			t.Errorf("nobody sees bit %08b of byte %d, in %s: %.60q", bit, at, pathAt(e.receipt, at), changed[max(0, at-30):])
 		}
 	}
 }
@@ -149,6 +160,11 @@ func TestWhatAReceiptSaysOnceIsToldApart(t *testing.T) {
 		}
 		if wrong := csv.differences(t, changed); len(wrong) > 0 {
 			t.Errorf("%s: %s", c.pattern, wrong)
+		}
+		signed := csv
+		signed.keys = seal(t)
+		if wrong := strings.Join(signed.differences(t, changed), "\n"); !strings.Contains(wrong, "the receipt's signature is wrong: key") {
+			t.Errorf("%s, with the keys: %s", c.pattern, wrong)
 		}
 	}
 }

@@ -23,6 +23,8 @@ type Receipt struct {
 	spec    format.Spec
 	// digest is that of the snapshot that the receipt holds.
 	digest string
+	// key is that of the signature once it is proven.
+	key string
 }
 
 // Read understands the text of a receipt. Whether it agrees with itself is for File and Folder to say. Every error is a

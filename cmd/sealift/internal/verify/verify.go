@@ -1,6 +1,7 @@
 // Package verify owns the proof that files are those that an export published: against the receipt alone, offline, in one
-// pass over each file and in constant memory. Start reading at Read, then at Receipt's File and Folder. It imports the
-// receipt's and the snapshot's shape and what their names follow from, format's strict readers, checksum and disk.
+// pass over each file and in constant memory; and that the receipt is the service's, by its signature. Start reading at Read,
+// then at Receipt's Prove, File and Folder. It imports the receipt's and the snapshot's shape and what their names follow
+// from, signature, format's strict readers, checksum and disk.
 package verify
 
 import (
@@ -30,7 +31,9 @@ type Report struct {
 	CRC64  string `json:"crc64nvme"`
 	// Fidelity counts, by the receipt, what was done to values of the whole export.
 	Fidelity map[string]int64 `json:"fidelity,omitempty"`
-	Checks   []Check          `json:"checks"`
+	// Signature is what is known of the receipt's, where the report is of the receipt too.
+	Signature Proof   `json:"signature,omitempty"`
+	Checks    []Check `json:"checks"`
 
 	// missing says that the file, or of a folder the manifest, isn't there.
 	missing bool
