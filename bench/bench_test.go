@@ -90,6 +90,8 @@ func TestTransactionIsBilledTwiceForEveryItem(t *testing.T) {
 		{Service: "dynamodb", Operation: "GetItem", Calls: 4, Items: 4},
 		{Service: "dynamodb", Operation: "TransactWriteItems", Calls: 2, Items: 6},
 		{Service: "s3", Operation: "UploadPart", Calls: 10, Items: 10},
+		{Service: "kms", Operation: "Sign", Calls: 1, Items: 1},
+		{Service: "kms", Operation: "GetPublicKey", Calls: 1, Items: 1},
 	}
 	got := map[string]bill{}
 	for _, b := range bills(calls, 2_000_000) {
@@ -98,6 +100,7 @@ func TestTransactionIsBilledTwiceForEveryItem(t *testing.T) {
 	for name, want := range map[string]bill{
 		"DynamoDB reads":        {What: "DynamoDB reads", Calls: 2, Units: 2, Dollars: 2 * 0.125 / 1e6},
 		"DynamoDB transactions": {What: "DynamoDB transactions", Calls: 1, Units: 6, Dollars: 6 * 0.625 / 1e6},
+		"KMS signatures":        {What: "KMS signatures", Calls: 1, Units: 1, Dollars: 15 / 1e6},
 		"S3 puts and parts":     {What: "S3 puts and parts", Calls: 5, Units: 5, Dollars: 5 * 5 / 1e6},
 	} {
 		if got[name] != want {

@@ -88,6 +88,8 @@ func tariffs() []tariff {
 		{"S3 copies", "s3", []string{"UploadPartCopy", "CopyObject"}, 5, 1},
 		{"S3 gets", "s3", []string{"GetObject", "HeadObject"}, 0.40, 1},
 		{"Secrets Manager", "secretsmanager", nil, 5, 1},
+		// A request for a key on P-256 costs five times one for a symmetric key; both calls are such requests.
+		{"KMS signatures", "kms", []string{"Sign", "GetPublicKey"}, 15, 1},
 		{"Scheduler", "scheduler", nil, 1, 1},
 	}
 }
