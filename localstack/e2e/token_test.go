@@ -52,7 +52,10 @@ func proveTokens(t *testing.T, s *shared) {
 			t.Errorf("a token %s: %d, www-authenticate %q; want 401 and a word of %q", name, a.status, challenge, c.says)
 		}
 	}
-	user{w: s.world, token: good}.do(t, http.MethodGet, "/v1/exports", nil).want(t, http.StatusOK)
+	for _, path := range []string{"/v1/exports", "/v1/receipt-keys"} {
+		user{w: s.world}.do(t, http.MethodGet, path, nil).want(t, http.StatusUnauthorized)
+		user{w: s.world, token: good}.do(t, http.MethodGet, path, nil).want(t, http.StatusOK)
+	}
 	for _, claim := range []string{"tenant", "sub"} {
 		for _, value := range []any{nil, "", false, []string{tenant}, []string{tenant, foreign}, []string{}, map[string]any{"x": tenant}} {
 			nobody := user{w: s.world, token: sign(jwt.SigningMethodRS256, kid, key, func(c jwt.MapClaims) { c[claim] = value })}

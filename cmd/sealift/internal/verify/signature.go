@@ -47,15 +47,15 @@ func (r Receipt) Proof() Proof {
 // white space. Every error is a *Forged; a receipt without a signature is one, for it may have been taken away.
 func (r Receipt) Prove(keys signature.Set) (Receipt, error) {
 	if r.receipt.Signature == "" {
-		return Receipt{}, &Forged{errors.New("the receipt has no signature. Exports that older releases have completed have none: ask the service for this one with --job, or leave out --keys; " +
-			"of any other one somebody has taken it away: " + anew)}
+		return Receipt{}, &Forged{errors.New("the receipt has no signature, as only those of exports that older releases completed have none: check one of these without --keys, " +
+			"best with --job; of any other export " + anew)}
 	}
 	key, err := keys.Verify(r.receipt.Signature, r.receipt.Signed())
 	if errors.Is(err, signature.ErrKeyUnknown) {
 		return Receipt{}, &Forged{fmt.Errorf("the receipt's signature can't be checked: %w; save the service's keys with `sealift export receipt-keys --output FILE`, and when they lack it too the receipt is not the service's", err)}
 	}
 	if err != nil {
-		return Receipt{}, &Forged{fmt.Errorf("the receipt's signature is wrong: %w; the receipt was changed, or somebody else wrote it: %s", err, anew)}
+		return Receipt{}, &Forged{fmt.Errorf("the receipt's signature is wrong: %w; the receipt was changed, or somebody else wrote it; %s", err, anew)}
 	}
 	r.key = key.ID()
 	return r, nil
