@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"sealift/shared/job"
 	"sealift/shared/signature"
@@ -35,7 +36,7 @@ func signedText(text []byte, jws string) []byte {
 		return text
 	}
 	// A JWS needs no escapes.
-	return append(bytes.Clone(body), `,`+"\n"+`  "signature": "`+jws+`"`+receiptEnd...)
+	return slices.Concat(body, []byte(",\n  \"signature\": \""+jws+"\""+receiptEnd))
 }
 
 // Signed is the text that the receipt's signature is of: the receipt without it, as it is written.
