@@ -201,7 +201,7 @@ func TestDeploymentRolesNameWhatTheyReach(t *testing.T) {
 		"kms:GetPublicKey":              {"query", "finalize"},
 		"s3:DeleteObject":               {"sweep-orphans"},
 		"dynamodb:ConditionCheckItem":   {"finalize"},
-		"scheduler:CreateSchedule":      {"plan-shards", "process-shard", "finalize", "sweep-orphans"},
+		"scheduler:CreateSchedule":      {"plan-shards", "process-shard", "finalize"},
 	} {
 		var got []string
 		for _, f := range stack.Functions {
