@@ -103,7 +103,7 @@ func TestAReceiptThatTheKeysDoNotProveIsRefused(t *testing.T) {
 		problem, says       string
 	}{
 		{"other bytes", other, keys, 7, "receipt-forged", other + ": the receipt's signature is wrong: key "},
-		{"no signature", unsigned, keys, 7, "receipt-forged", unsigned + ": the receipt has no signature, as only those of exports that older releases completed have none: check one of these without --keys, best with --job; of any other export get it anew with `sealift export receipt ID"},
+		{"no signature", unsigned, keys, 7, "receipt-forged", unsigned + ": the receipt has no signature; only those of exports that older releases completed have none: check one of these without --keys, best with --job; of any other export get it anew with `sealift export receipt ID"},
 		{"another key", s.path("receipt.json"), s.path("strange.json"), 7, "receipt-forged", "the receipt's signature can't be checked: it names key "},
 		{"no keys", s.path("receipt.json"), s.path("none.json"), 8, "file-unusable", s.path("none.json") + ": it has no key for ES256; save the service's keys with `sealift export receipt-keys --output FILE`"},
 		{"no file of keys", s.path("receipt.json"), s.path("absent"), 8, "file-unusable", "there is no file " + s.path("absent") + "; save the service's keys with"},

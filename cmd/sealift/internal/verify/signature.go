@@ -47,7 +47,7 @@ func (r Receipt) Proof() Proof {
 // white space. Every error is a *Forged; a receipt without a signature is one, for it may have been taken away.
 func (r Receipt) Prove(keys signature.Set) (Receipt, error) {
 	if r.receipt.Signature == "" {
-		return Receipt{}, &Forged{errors.New("the receipt has no signature, as only those of exports that older releases completed have none: check one of these without --keys, " +
+		return Receipt{}, &Forged{errors.New("the receipt has no signature; only those of exports that older releases completed have none: check one of these without --keys, " +
 			"best with --job; of any other export " + anew)}
 	}
 	key, err := keys.Verify(r.receipt.Signature, r.receipt.Signed())

@@ -42,7 +42,7 @@ func TestWhatIsNotSignedByTheKeysGivenIsRefused(t *testing.T) {
 		keys    signature.Set
 		says    string
 	}{
-		{"no signature", export.resigned(t, ""), seal(t), "the receipt has no signature, as only those of exports that older releases completed have none"},
+		{"no signature", export.resigned(t, ""), seal(t), "the receipt has no signature; only those of exports that older releases completed have none"},
 		{"a key that isn't given", export.receipt, strangers, "its key is not among those given; save the service's keys with `sealift export receipt-keys --output FILE`"},
 		{"another export's", bytes.Replace(export.receipt, []byte(`"job": "exp_04`), []byte(`"job": "exp_05`), 1), seal(t), "the receipt's signature is wrong: key " + kid + " has signed other bytes than these"},
 		{"no algorithm", export.resigned(t, head(`{"alg":"none","kid":"`+kid+`"}`)+".."), seal(t), `its algorithm is "none", and only ES256 is allowed`},
