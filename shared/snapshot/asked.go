@@ -54,8 +54,10 @@ func (r Request) AskedDigest(who policy.Principal) string {
 	return digest(string(text))
 }
 
+// instantOr is an instant in UTC, whatever text stands for it. One finer than nanoseconds is cut off behind the ninth decimal: it
+// is refused now, but was granted so, and the keys of that time go on to mean the same.
 func instantOr(text string) string {
-	if instant, err := parseInstant(text); err == nil {
+	if instant, err := canonicalInstant(text); err == nil {
 		return instant
 	}
 	return text

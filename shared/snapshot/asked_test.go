@@ -83,3 +83,14 @@ func TestWhatWasAskedIsToldFromEveryOtherRequestAndFromNoSpelling(t *testing.T) 
 		}
 	}
 }
+
+// TestAKeyOfAnEarlierReleaseIsBoundToTheSameWords asks with times finer than nanoseconds, which were granted once, cut off behind
+// the ninth decimal. The digest is the one that such a key is bound to.
+func TestAKeyOfAnEarlierReleaseIsBoundToTheSameWords(t *testing.T) {
+	t.Parallel()
+	const times = `{"definition": "orders", "purpose": "tax", "span": {"from": "2026-03-01T00:00:00.1234567891Z", "to": "2026-04-01T00:00:00,0000000000Z"}, "as_of": "2026-04-01T00:00:00.0000000009Z"}`
+	const bound = "4e3b96a725c5963164f1c50b53bda1e5a206f462708517aad2e096b70f47627d"
+	if got := askedDigest(t, times, policy.Principal{Tenant: "acme", Subject: "ana"}); got != bound {
+		t.Errorf("the digest is %s, want %s", got, bound)
+	}
+}

@@ -42,6 +42,8 @@ func TestEverythingThatIsWrongIsToldInTheOrderOfARequest(t *testing.T) {
 	orders := ordersDefinition(t)
 	days := ordersDefinition(t)
 	days.Source.TimeColumn.Kind = "date"
+	private := ordersDefinition(t)
+	private.Columns[2].Name = "status\ue000"
 	cases := map[string]struct {
 		request string
 		d       *definition.Definition
@@ -85,7 +87,11 @@ func TestEverythingThatIsWrongIsToldInTheOrderOfARequest(t *testing.T) {
 			"request_malformed /span/form", "span_missing /span/from", "request_malformed /zone", "request_malformed /format/type",
 			"layout /layout", "request_malformed /tenant",
 		}},
-		"a definition of another type": {`{"definition": 5, "layout": "many", "purpose": "p", "span": {"from": "2026-04-01T01:00:00Z"}}`, nil, []string{"request_malformed /definition", "layout /layout"}},
+		"nothing of a time that is given twice": {`{"definition": "orders", "purpose": "p", "span": {"from": "2027-04-01T00:00:00Z", "from": "2026-04-01T00:00:00Z"}}`, &orders, []string{
+			"request_malformed /span/from",
+		}},
+		"nothing of columns that aren't known": {with(`, "columns": ["id", 5], "format": {"encoding": "gb18030"}`), &private, []string{"request_malformed /columns/1"}},
+		"a definition of another type":         {`{"definition": 5, "layout": "many", "purpose": "p", "span": {"from": "2026-04-01T01:00:00Z"}}`, nil, []string{"request_malformed /definition", "layout /layout"}},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, told(t, c.request, c.d)); diff != "" {
@@ -120,5 +126,19 @@ func TestOfVeryManyFaultsTheFirstAreToldAndHowManyAreLeft(t *testing.T) {
 	}
 	if job.KindOf(err) != job.Invalid || len(err.Error()) > 20_000 {
 		t.Errorf("the error has %d bytes", len(err.Error()))
+	}
+}
+
+func TestAValueThatIsRefusedIsRepeatedFromItsBeginningOnly(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("9", 1000)
+	for column, filter := range map[string]string{
+		"id": `"op": "eq", "value": "` + long + `"`, "amount": `"op": "ge", "value": "x` + long + `"`, "status": `"op": "eq", "value": ` + long,
+		"gift": `"op": "eq", "value": ` + long, "day": `"op": "eq", "value": "` + long + `"`, "placed_at": `"op": "ge", "value": "` + long + `"`,
+	} {
+		_, _, err := freeze(t, with(`, "filters": [{"column": "`+column+`", `+filter+`}]`), alice())
+		if job.CodeOf(err) != "filter_value" || !strings.Contains(err.Error(), "999…") || strings.Contains(err.Error(), long[:101]) {
+			t.Errorf("%s: %v", column, err)
+		}
 	}
 }

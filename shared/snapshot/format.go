@@ -157,6 +157,9 @@ func (f *freezer) encoding(s *Snapshot) {
 	if s.Format.Delimiter == "|" {
 		f.refuse("format_option", "/format/delimiter", "/format/delimiter is a vertical bar, which is part of characters in %s; allowed with it are a comma, semicolon or tab", csv.GB18030)
 	}
+	if f.earlier.Within("/columns") {
+		return // which columns are asked for isn't known
+	}
 	for _, column := range s.Columns {
 		if s.Format.Header && !gb18030.AllEncodable([]byte(column.Name)) {
 			f.refuse("format_option", "/format/encoding", "/format/encoding is %s, which has no sure code for a character in the name of column %q; leave the column or the header out, or use utf-8", csv.GB18030, column.Name)

@@ -130,6 +130,7 @@ func (i *inspector) object(where string, want reflect.Type) any {
 			i.faults.add(codeMalformed, pointer, "%s does not exist; %s", pointer, has)
 		} else {
 			i.faults.add(codeMalformed, pointer, "%s is given twice; give it once", pointer)
+			delete(tree, name)
 		}
 	}
 	i.token()

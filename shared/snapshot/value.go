@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/row"
 )
@@ -27,7 +28,7 @@ func canonicalValue(kind row.Kind, raw json.RawMessage) (string, error) {
 	switch kind {
 	case row.String, row.JSON:
 		if !quoted {
-			return "", fmt.Errorf("is %s; the column holds text, so send a JSON string", text)
+			return "", fmt.Errorf("is %s; the column holds text, so send a JSON string", job.Clip(text))
 		}
 		if strings.ContainsRune(text, 0) {
 			return "", fmt.Errorf("holds a NUL character, which no text column can hold")
@@ -35,7 +36,7 @@ func canonicalValue(kind row.Kind, raw json.RawMessage) (string, error) {
 		return text, nil
 	case row.Bool:
 		if text != "true" && text != "false" {
-			return "", fmt.Errorf("is %s; the column is boolean, so send true or false", strings.TrimSpace(string(raw)))
+			return "", fmt.Errorf("is %s; the column is boolean, so send true or false", job.Clip(strings.TrimSpace(string(raw))))
 		}
 		return text, nil
 	case row.Int64:
@@ -45,25 +46,25 @@ func canonicalValue(kind row.Kind, raw json.RawMessage) (string, error) {
 	case row.Float64:
 		number, err := strconv.ParseFloat(text, 64)
 		if err != nil || strings.Trim(text, "0123456789.+-eE") != "" {
-			return "", fmt.Errorf("is %q; the column holds floating point numbers", text)
+			return "", fmt.Errorf("is %q; the column holds floating point numbers", job.Clip(text))
 		}
 		return strconv.FormatFloat(number, 'g', -1, 64), nil
 	case row.Date:
 		day, err := time.Parse(time.DateOnly, text)
 		if err != nil || !quoted {
-			return "", fmt.Errorf("is %s; the column holds dates, so send \"YYYY-MM-DD\"", text)
+			return "", fmt.Errorf("is %s; the column holds dates, so send \"YYYY-MM-DD\"", job.Clip(text))
 		}
 		return day.Format(time.DateOnly), nil
 	case row.Timestamp:
 		instant, err := parseInstant(text)
 		if err != nil || !quoted {
-			return "", fmt.Errorf("is %s; the column holds instants, so send RFC 3339 with an offset, as in \"2026-01-31T00:00:00Z\"", text)
+			return "", fmt.Errorf("is %s; the column holds instants, so send RFC 3339 with an offset, as in \"2026-01-31T00:00:00Z\"", job.Clip(text))
 		}
 		return instant, nil
 	case row.DateTime:
 		wall, err := time.Parse("2006-01-02T15:04:05", text)
 		if err != nil || !quoted || tooFine(text) {
-			return "", fmt.Errorf("is %s; the column holds times without zone, so send \"YYYY-MM-DDTHH:MM:SS\"", text)
+			return "", fmt.Errorf("is %s; the column holds times without zone, so send \"YYYY-MM-DDTHH:MM:SS\"", job.Clip(text))
 		}
 		return wall.Format("2006-01-02T15:04:05.999999999"), nil
 	case row.Bytes:
@@ -103,14 +104,14 @@ func canonicalInt(text string) (string, error) {
 			return strconv.FormatInt(number, 10), nil
 		}
 	}
-	return "", fmt.Errorf("is %q; the column holds whole numbers from %d to %d", text, int64(-1<<63), int64(1<<63-1))
+	return "", fmt.Errorf("is %q; the column holds whole numbers from %d to %d", job.Clip(text), int64(-1<<63), int64(1<<63-1))
 }
 
 // exponentMax bounds how many zeros a decimal's exponent may ask for.
 const exponentMax = 1000
 
 func canonicalDecimal(text string) (string, error) {
-	refused := fmt.Errorf("is %q; the column holds decimal numbers, as in 12.50 or \"12.50\"", text)
+	refused := fmt.Errorf("is %q; the column holds decimal numbers, as in 12.50 or \"12.50\"", job.Clip(text))
 	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
 	if found {
 		n, err := strconv.Atoi(exponent)
@@ -144,14 +145,19 @@ func tooFine(text string) bool {
 	return len(decimals)-len(strings.TrimLeft(decimals, "0123456789")) > nanoDigits
 }
 
-// parseInstant reads RFC 3339 and renders it in UTC with what precision it has, trailing zeros cut.
+// parseInstant reads RFC 3339, no finer than nanoseconds, and renders it in UTC with what precision it has, trailing zeros cut.
 func parseInstant(text string) (string, error) {
+	if tooFine(text) {
+		return "", errors.New("decimals behind the ninth")
+	}
+	return canonicalInstant(text)
+}
+
+// canonicalInstant is parseInstant for any precision, cut off behind the ninth decimal.
+func canonicalInstant(text string) (string, error) {
 	instant, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return "", err
-	}
-	if tooFine(text) {
-		return "", errors.New("decimals behind the ninth")
 	}
 	if year := instant.UTC().Year(); year < 1 || year > 9999 {
 		return "", fmt.Errorf("year %d", year)
