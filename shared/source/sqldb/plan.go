@@ -113,12 +113,14 @@ type prober interface {
 func finishPlan(ctx context.Context, p prober, q *row.Query, ceiling row.Key, cuts []cut, known bool, opt source.PlanOptions) (source.Plan, error) {
 	var shards []source.Shard
 	for fits := false; !fits; {
+		all := assemble(cuts, opt)
 		var err error
-		if shards, fits, err = settle(ctx, p, q, assemble(cuts, opt), opt.KeyBytes); err != nil {
+		if shards, fits, err = settle(ctx, p, q, all, opt.KeyBytes); err != nil {
 			return source.Plan{}, err
 		}
-		// As many shards as their keys let there be, and fewer, since not all keys are of one length.
-		opt.ShardsMax = max(1, len(shards)*3/4)
+		// As many shards as their keys let there be, and fewer, since not all keys are of one length. Where the longest come first,
+		// few have fitted and there is room for more: no step is wider than a half.
+		opt.ShardsMax = max(1, len(shards)*3/4, len(all)/2)
 	}
 	plan := source.Plan{Ceiling: ceiling, Shards: shards}
 	for i := range plan.Shards {
