@@ -85,10 +85,11 @@ const (
 	ShardRows = 250_000
 	// PlanKeyBytes is how much the keys between a job's shards may take together, each counted once as it is stored: ten thousand
 	// of a hundred bytes. Where keys are longer, shards are larger and fewer. A unit's row holds two of these keys, the planner's
-	// memory a few times all of them, and the receipt all four times, with the first and the last key of each shard.
+	// memory a few times all of them, and the receipt all four times, with the first and the last key of each shard; with a file
+	// for each six times.
 	PlanKeyBytes = 1 * MiB
-	// ReceiptKeyBytesMax is how much the keys in a receipt may take in all, as it writes them: what a plan leads to and as much
-	// again twice over, because no plan knows the first and the last key of a shard.
+	// ReceiptKeyBytesMax is how much the keys in a receipt may take in all, as it writes them: what a plan leads to and at least as
+	// much again, because no plan knows the first and the last key of a shard.
 	ReceiptKeyBytesMax = 12 * MiB
 )
 
@@ -219,7 +220,7 @@ const (
 	_ = uint(LedgerRowBytesMax - SnapshotBytesMax - KeyBytesMax - RowBytesOther)                                   // a job's row fits
 	_ = uint(LedgerWriteBytesMax - 2*PlanKeyBytes - StagePerWrite*StageRowBytes)                                   // a stage fits a write
 	_ = uint(PlanKeyBytes - KeyBytesMax)                                                                           // any key may stand between two shards
-	_ = uint(ReceiptKeyBytesMax - 4*PlanKeyBytes)                                                                  // what was planned fits a receipt
+	_ = uint(ReceiptKeyBytesMax - 6*PlanKeyBytes)                                                                  // what was planned fits a receipt
 
 	_ = uint(RenewEvery - LedgerTries*(LedgerTryTime+LedgerBackoffMax))  // a renewal ends before the next is due
 	_ = uint(LinkTimeMin - LedgerTries*(LedgerTryTime+LedgerBackoffMax)) // a link is not over when it is given

@@ -37,7 +37,7 @@ func (f Finalizer) work(ctx context.Context, j job.Job, held *Held) error {
 		return err
 	}
 	spec := FileSpec(snap, 0)
-	whole, err := f.gather(ctx, j)
+	whole, err := f.gather(ctx, j, snap.Layout)
 	if err != nil {
 		return err
 	}

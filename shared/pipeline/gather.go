@@ -9,6 +9,7 @@ import (
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/row"
+	"sealift/shared/snapshot"
 )
 
 // whole is what the shards add up to.
@@ -41,8 +42,9 @@ type piece struct {
 }
 
 // gather reads every shard in order and checks that together they are the job: all there and done by this plan, key
-// ranges that tile the space, no key on both sides of a border, counts equal to what the job has counted.
-func (f Finalizer) gather(ctx context.Context, j job.Job) (whole, error) {
+// ranges that tile the space, no key on both sides of a border, counts equal to what the job has counted, and keys that a
+// receipt of the layout may list.
+func (f Finalizer) gather(ctx context.Context, j job.Job, layout snapshot.Layout) (whole, error) {
 	w := whole{}
 	var lastKey row.Key
 	from, to := job.ShardSpan()
@@ -61,7 +63,7 @@ func (f Finalizer) gather(ctx context.Context, j job.Job) (whole, error) {
 		if err := checkPiece(w, p, u, lastKey); err != nil {
 			return err
 		}
-		w.keyBytes += receiptBytes(p.keys.From) + receiptBytes(p.keys.To) + receiptBytes(p.first) + receiptBytes(p.last)
+		w.keyBytes += p.receiptKeyBytes(layout)
 		if w.keyBytes > limits.ReceiptKeyBytesMax {
 			return job.Errorf(job.Permanent, "keys_too_large", "the keys at which the export's %d shards begin and end take more than the %d MiB that a receipt may "+
 				"list (%d bytes up to shard %d): choose shorter key columns or a larger shard_rows, or ask for a shorter span", j.Shards, limits.ReceiptKeyBytesMax/limits.MiB, w.keyBytes, p.number)
@@ -113,6 +115,15 @@ func checkPiece(w whole, p piece, u job.Unit, lastKey row.Key) error {
 		return job.Errorf(job.Permanent, "counts_differ", "shard %d stored %d bytes and committed %d; %s", number, p.object.Bytes, u.Progress.Bytes, serviceFault)
 	}
 	return nil
+}
+
+// receiptKeyBytes is how much the piece's keys take in a receipt. Each of many files lists its first and its last key once more.
+func (p piece) receiptKeyBytes(layout snapshot.Layout) int {
+	found := receiptBytes(p.first) + receiptBytes(p.last)
+	if layout == snapshot.LayoutFiles {
+		found *= 2
+	}
+	return receiptBytes(p.keys.From) + receiptBytes(p.keys.To) + found
 }
 
 // receiptBytes is how much a key takes in a receipt, which escapes what HTML has a use for too.
