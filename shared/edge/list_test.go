@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -8,10 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sealift/shared/edge"
 	"sealift/shared/job"
 	"sealift/shared/limits"
 	"sealift/shared/pipeline"
@@ -173,6 +176,59 @@ func TestARequestLooksThroughAsManyExportsAsIsSaid(t *testing.T) {
 	}
 }
 
+// slow is a ledger that takes its time to list.
+type slow struct{ pipeline.Ledger }
+
+func (s slow) Recent(ctx context.Context, tenantKey, before string, limit int) ([]job.Fields, error) {
+	select {
+	case <-time.After(3 * time.Second):
+		return s.Ledger.Recent(ctx, tenantKey, before, limit)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestAListingEndsItsPageBeforeTheFunctionsTime has what is asked for lie behind more reads than there is time for: the next page
+// goes on where the time was up, instead of every request ending in the same place without an answer.
+func TestAListingEndsItsPageBeforeTheFunctionsTime(t *testing.T) {
+	t.Parallel()
+	h := opened(t)
+	h.roomy()
+	oldest := h.created(ana(), withKey("oldest"))
+	request, err := snapshot.Decode([]byte(march))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 * limits.JobsPage {
+		h.world.Clock.Advance(time.Millisecond)
+		ask := pipeline.Ask{Who: policy.Principal{Tenant: "acme", Subject: bob().subject}, Request: request, Key: strconv.Itoa(n)}
+		if _, err := h.creator().Create(t.Context(), ask); err != nil {
+			t.Fatal(err)
+		}
+	}
+	api := edge.QueryAPI(pipeline.Querier{Ledger: slow{h.world.Ledger}}, edge.Claims{Tenant: "tenant", Roles: "roles"}, h.logger())
+	synctest.Test(t, func(t *testing.T) {
+		const most = 5
+		var found []any
+		pages := 0
+		for target := "/v1/exports"; target != "" && pages < most; pages++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			answer, err := api(ctx, gatewayEvent(ana(), "GET", target))
+			cancel()
+			page := object(t, answer.Body)
+			if err != nil || answer.StatusCode != http.StatusOK {
+				t.Fatalf("page %d: %v %d %s", pages+1, err, answer.StatusCode, answer.Body)
+			}
+			found = append(found, page["exports"].([]any)...)
+			next, more := page["next_cursor"].(string)
+			target = map[bool]string{true: "/v1/exports?cursor=" + next}[more]
+		}
+		if len(found) != 1 || found[0].(map[string]any)["id"] != oldest || pages < 2 || pages == most {
+			t.Errorf("on %d pages are %v, want %s behind the first", pages, found, oldest)
+		}
+	})
+}
+
 // told are the records that an answer says to be unreadable.
 func told(t *testing.T, answer map[string]any) map[string]string {
 	t.Helper()
@@ -327,6 +383,9 @@ func TestAUnitThatCanNotBeReadDoesNotHideTheExport(t *testing.T) {
 		want := map[string]string{c.unit: "/problems/ledger-row-malformed unit row: field faults is not of its type"}
 		if diff := cmp.Diff(want, told(t, shown)); diff != "" || shown["state"] != c.state {
 			t.Errorf("%v (-want +got):\n%s", shown, diff)
+		}
+		if said := `"job":"` + id + `","status":200,"unreadable":1`; !strings.Contains(h.log.String(), said) {
+			t.Errorf("the log lacks %s: %s", said, h.log)
 		}
 	}
 }

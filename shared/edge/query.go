@@ -42,6 +42,7 @@ func (h queryRoutes) get(ctx context.Context, r request) (response, error) {
 		return response{}, err
 	}
 	answer, err := tagged(r, body)
+	answer.unread = len(status.Unread)
 	if err == nil && !status.Job.State.Terminal() {
 		answer.headers["retry-after"] = retryAfter(status.Job, h.querier.Ledger.Now())
 	}

@@ -38,7 +38,8 @@ type Listed struct {
 }
 
 // List reads a page of jobs that the principal may see, newest first. The next cursor is empty on the last page. It looks
-// through limits.ListReads times limits.JobsPage jobs at most, so that a page may be short, or empty, and have a next one.
+// through limits.ListReads times limits.JobsPage jobs at most, and fewer when the time that is left for more of them is short, so
+// that a page may be short, or empty, and have a next one.
 // The index by tenant serves every filter: one by state would have to move with every job, for a question that is seldom asked.
 // A job that can't be read hides no other; whatever the filter it is listed, because nobody can tell whether it is meant.
 func (q Querier) List(ctx context.Context, who policy.Principal, of Listing) (page []Listed, next string, err error) {
@@ -51,7 +52,10 @@ func (q Querier) List(ctx context.Context, who policy.Principal, of Listing) (pa
 	}
 	size = min(size, limits.JobsPage)
 	// One more than asked for tells whether there is a next page.
-	for range limits.ListReads {
+	for read := range limits.ListReads {
+		if !pause(ctx, nil, read) {
+			break // the next page has time of its own
+		}
 		rows, err := q.Ledger.Recent(ctx, job.TenantKey(who.Tenant), cursor, limits.JobsPage)
 		if err != nil {
 			return nil, "", err
