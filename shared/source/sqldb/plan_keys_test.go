@@ -55,3 +55,49 @@ func TestFewLongKeysLeaveRoomForManyShards(t *testing.T) {
 		}
 	}
 }
+
+// A planner may see any number of keys and holds those of a few shards.
+func TestAWalkHoldsNoMoreKeysThanItMay(t *testing.T) {
+	t.Parallel()
+	const count, keyBytes = 20_000, 4_000
+	for _, c := range []struct {
+		name        string
+		long        func(i int) bool
+		least, most int
+	}{
+		{"short keys", func(int) bool { return false }, cutKeyHolds * keyBytes / 50, cutKeyHolds * keyBytes / 20},
+		{"keys of a kilobyte", func(int) bool { return true }, 10, cutKeyHolds * keyBytes / 1000},
+		{"keys that become long", func(i int) bool { return i > count/2 }, 10, 2 * cutKeyHolds * keyBytes / 1000},
+	} {
+		w := newWalk(source.PlanOptions{ShardRows: 8, KeyBytes: keyBytes})
+		held := 0
+		for i := range count {
+			if !w.next() {
+				continue
+			}
+			key := fmt.Sprintf("%06d", i)
+			if c.long(i) {
+				key += strings.Repeat("k", 1_000)
+			}
+			w.take(row.Key{key})
+			held = 0
+			for _, c := range w.cuts {
+				held += heldBytes(c.key)
+			}
+			if held > cutKeyHolds*keyBytes {
+				t.Fatalf("%s: after %d rows %d keys take %d bytes, want at most %d", c.name, i+1, len(w.cuts), held, cutKeyHolds*keyBytes)
+			}
+		}
+		cuts := w.finish()
+		at := int64(0)
+		for _, cut := range cuts {
+			if want := fmt.Sprintf("%06d", at); !strings.HasPrefix(cut.key[0], want) {
+				t.Fatalf("%s: behind %d rows a shard may start at %.6s, want %s", c.name, at, cut.key[0], want)
+			}
+			at += cut.rows
+		}
+		if at != count || len(cuts) < c.least || len(cuts) > c.most {
+			t.Errorf("%s: %d cuts of %d rows with %d bytes, want %d to %d cuts of %d rows", c.name, len(cuts), at, held, c.least, c.most, count)
+		}
+	}
+}
