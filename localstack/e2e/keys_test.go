@@ -8,7 +8,7 @@ import (
 )
 
 // TestLongKeysFitThePlannersMemory plans a table of which nearly every place to cut is at a key of 30 KiB with the memory that
-// the template gives to plan-shards. All of these keys would be more than that.
+// the template gives to plan-shards. All of these keys would be 90 MiB, and a planner holds a key more than once.
 func TestLongKeysFitThePlannersMemory(t *testing.T) {
 	t.Parallel()
 	w := start(t)
