@@ -218,7 +218,10 @@ func problem(err error, instance string) response {
 	var e *job.Error
 	if errors.As(err, &e) {
 		document.Detail, document.Field = e.Detail, e.Field
-		document.Faults = faultsOf(e)
+		if kind == job.Invalid {
+			// Those of what the ledger holds aren't the caller's to mend, or to know.
+			document.Faults = faultsOf(e)
+		}
 	}
 	if document.Status == http.StatusInternalServerError && kind != job.Permanent {
 		document.Detail = ""
