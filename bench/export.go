@@ -162,10 +162,11 @@ const (
 )
 
 func (s *stack) create(ctx context.Context, to string, f form) (e export, err error) {
-	return e, s.ask(ctx, http.MethodPost, "/v1/exports", http.StatusAccepted, map[string]any{
+	err = s.ask(ctx, http.MethodPost, "/v1/exports", http.StatusAccepted, map[string]any{
 		"definition": "orders", "purpose": "benchmark", "span": map[string]string{"from": yearStart, "to": to},
 		"format": map[string]string{"type": f.format, "compression": f.compression},
 	}, &e)
+	return e, err
 }
 
 // nextLook is when to look again at an export that has so many of its rows after so long: in half of the time that it should still take. Each look

@@ -96,7 +96,8 @@ func (s *store) checksums(bucket, object string) (sums s3response.Checksum, err 
 	if err != nil {
 		return sums, err
 	}
-	return sums, json.Unmarshal(data, &sums)
+	err = json.Unmarshal(data, &sums)
+	return sums, err
 }
 
 // checkRange refuses what S3 refuses: a range that is no range of the source or

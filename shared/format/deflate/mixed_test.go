@@ -28,7 +28,7 @@ func TestRowsAndTextMayTakeTurns(t *testing.T) {
 	}
 }
 
-func TestALargeRowIsTriedByItsBeginningAlone(t *testing.T) {
+func TestALargeRowIsTriedByItsEndsAlone(t *testing.T) {
 	const large, others = 16 << 20, 4 << 20
 	text := noise(large)
 	block, room := table(2, 2, func(int, int) string { return text[:large/4] }), make([]byte, 0, 2*large)

@@ -81,7 +81,8 @@ func (s *postgresSource) plan(ctx context.Context, q *row.Query, opt source.Plan
 	if err != nil || known {
 		return plan, err
 	}
-	return plan, s.scaleToFilters(ctx, q, &plan)
+	err = s.scaleToFilters(ctx, q, &plan)
+	return plan, err
 }
 
 func (s *postgresSource) keyAt(ctx context.Context, q *row.Query, sc scope, last bool) (row.Key, error) {
